@@ -1,0 +1,3 @@
+//! The program `jaren`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The engine of jaren: a pure run core and its tokio driver with durable checkpoints.

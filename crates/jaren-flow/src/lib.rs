@@ -1,0 +1,1 @@
+//! The formats of jaren: machines, statecharts, dataflows and workflows, compiled and stepped purely.

@@ -1,0 +1,1 @@
+//! What a host lends to jaren: clock, ids and randomness.

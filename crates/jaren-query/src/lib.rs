@@ -1,0 +1,1 @@
+//! The query language of jaren: JSON queries compiled once, evaluated over borrowed scopes.

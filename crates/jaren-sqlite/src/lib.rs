@@ -1,0 +1,1 @@
+//! The SQLite storage of jaren: one file, group commit, durable when acknowledged.

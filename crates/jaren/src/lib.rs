@@ -1,0 +1,1 @@
+//! Durable JSON workflows for Rust: the facade over the layers.
