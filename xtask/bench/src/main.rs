@@ -1,0 +1,2 @@
+//! Durable steps a second.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Runs the conformance corpus.
+fn main() {}
