@@ -1,0 +1,44 @@
+//! Starting other programs, and the tasks that are nothing but that.
+
+use std::process::{Command, Stdio};
+
+use crate::workspace;
+
+/// What went wrong, as a sentence for the person at the terminal.
+pub(crate) type Failure = String;
+
+/// The cargo that started us.
+pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(workspace::root());
+    command
+}
+
+/// Runs a command to its end without standard input; an error says which command failed.
+pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
+    let shown = show(command);
+    eprintln!("$ {shown}");
+    let status =
+        command.stdin(Stdio::null()).status().map_err(|error| format!("`{shown}` did not start: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{shown}` failed ({status})")) }
+}
+
+/// A command as one would type it.
+fn show(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    let name = program.file_name().unwrap_or_else(|| command.get_program()).to_string_lossy().into_owned();
+    let words = command.get_args().map(|word| word.to_string_lossy().into_owned());
+    std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The whole test suite. The suites that drive the program need it built, and cargo builds no binary of another
+/// package for a test.
+pub(crate) fn test(rest: &[String]) -> Result<(), Failure> {
+    run(&mut cargo(["build", "--package", "jaren-cli"]))?;
+    run(cargo(["test", "--workspace"]).args(rest))
+}
+
+/// The conformance corpus, by its runner.
+pub(crate) fn conformance(rest: &[String]) -> Result<(), Failure> {
+    run(cargo(["run", "--quiet", "--package", "jaren-conformance", "--"]).args(rest))
+}

@@ -1,0 +1,115 @@
+//! Drift between the docs and the code: every crate on the map, every error code explained, the test command printed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::Metadata;
+
+use super::Finding;
+use super::files::SourceFile;
+
+/// Pages that must name every crate of `crates/`.
+const MAPS: [&str; 2] = ["README.md", "docs/architecture.md"];
+
+/// The page that explains every error code.
+const ERRORS: &str = "docs/errors.md";
+
+/// The names of the packages under `crates/`.
+pub(super) fn library_crates(metadata: &Metadata) -> BTreeSet<String> {
+    let members = metadata.workspace_packages().into_iter();
+    let crates = members.filter(|member| member.manifest_path.as_str().contains("/crates/"));
+    crates.map(|member| member.name.to_string()).collect()
+}
+
+pub(super) fn check(sources: &[SourceFile], crates: &BTreeSet<String>) -> Vec<Finding> {
+    let page = |path: &str| sources.iter().find(|file| file.path == path);
+    let mut found = Vec::new();
+    for path in MAPS {
+        let text = page(path).map_or("", |file| &*file.text);
+        for name in crates.iter().filter(|name| !names(text, name)) {
+            found.push(Finding::new(path, 0, format!("the crate `{name}` is missing on this page")));
+        }
+    }
+    let readme = page("README.md").map_or("", |file| &*file.text);
+    if !readme.lines().any(|line| line.trim_start_matches("$ ") == "cargo xtask ci") {
+        found.push(Finding::new(
+            "README.md",
+            0,
+            "the test command `cargo xtask ci`, which .ci/run reads here, is missing",
+        ));
+    }
+    if let Some(errors) = page(ERRORS) {
+        for (code, path) in
+            codes(sources).into_iter().filter(|(code, _)| !errors.text.contains(code.as_str()))
+        {
+            found.push(Finding::new(&path, 0, format!("the code `{code}` is not explained in {ERRORS}")));
+        }
+    }
+    found
+}
+
+/// Whether a text has a name, not as the beginning of a longer one.
+fn names(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(part) && !after.is_some_and(part)
+    })
+}
+
+/// Every error code of the formats that the crates can give, with a file that gives it.
+fn codes(sources: &[SourceFile]) -> BTreeMap<String, String> {
+    let mut codes = BTreeMap::new();
+    for file in sources.iter().filter(|file| file.path.starts_with("crates/") && !file.is_test()) {
+        for literal in file.text.split('"') {
+            if is_code(literal) {
+                codes.entry(literal.to_owned()).or_insert_with(|| file.path.clone());
+            }
+        }
+    }
+    codes
+}
+
+/// `J`, a capital letter, four digits: `JF0011`.
+fn is_code(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next() == Some(b'J')
+        && bytes.next().is_some_and(|byte| byte.is_ascii_uppercase())
+        && bytes.len() == 4
+        && bytes.all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(files: &[(&str, &str)]) -> Vec<String> {
+        let sources: Vec<_> = files.iter().map(|(path, text)| SourceFile::new(path, text)).collect();
+        let crates = ["jaren", "jaren-json"].map(str::to_owned).into();
+        check(&sources, &crates).iter().map(ToString::to_string).collect()
+    }
+
+    const README: (&str, &str) = ("README.md", "jaren jaren-json\n$ cargo xtask ci\n");
+    const MAP: (&str, &str) = ("docs/architecture.md", "`jaren`, `jaren-json`");
+
+    #[test]
+    fn a_true_map_has_no_finding() {
+        let code = ("crates/a/src/lib.rs", "const C: &str = \"JF0011\";");
+        assert_eq!(messages(&[README, MAP, code, ("docs/errors.md", "JF0011: why")]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_longer_name_does_not_stand_for_a_shorter_one() {
+        let found = messages(&[README, ("docs/architecture.md", "`jaren-json`")]);
+        assert_eq!(found, ["docs/architecture.md: the crate `jaren` is missing on this page"]);
+    }
+
+    #[test]
+    fn an_unexplained_code_and_a_missing_command_are_found() {
+        let code = ("crates/a/src/lib.rs", "f(\"JF0011\", \"JF001\", \"JFabcd\")");
+        let found = messages(&[("README.md", "jaren jaren-json"), MAP, code, ("docs/errors.md", "")]);
+        assert!(found[0].contains("the test command"), "{found:?}");
+        assert_eq!(found[1], "crates/a/src/lib.rs: the code `JF0011` is not explained in docs/errors.md");
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+}
