@@ -1,1 +1,61 @@
-//! The durable layer of jaren: sessions, documents, batches; the storage port and a memory storage.
+//! The durable layer of jaren: a **session** is a named log of commits over typed JSON **documents**.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//! use jaren_durable::{Family, MemoryStorage, Session, SessionId, Singleton, Storage};
+//! use jaren_json::value;
+//!
+//! const ORDER: Singleton = Singleton::new("shop.order", 1);
+//! const NOTE: Family = Family::new("shop.note", 1);
+//!
+//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+//! let mut session = Session::create(storage.clone(), SessionId::new("order-7")?, "shop.order");
+//! let mut change = session.change();
+//! change.put(&ORDER, value!({"total": 12}));
+//! change.put_member(&NOTE, "first", value!({"text": "fragile"}));
+//! change.label("status", "open");
+//! session.commit(change).await?; // durable when it returns
+//!
+//! let mut reader = Session::open(storage, SessionId::new("order-7")?).await?.expect("it was created");
+//! assert_eq!(reader.document(&ORDER).await?, Some(value!({"total": 12})));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The laws:
+//!
+//! - A [`Batch`] is applied whole or not at all. It names, for each session that it touches, the head that it
+//!   expects; another writer's commit in between answers a typed [`Conflict`] that changed nothing.
+//! - [`Storage::apply`] takes a group of independent batches and answers each; none can fail another.
+//! - A commit that was answered is durable. A commit whose answer was lost is unknown, and is settled by reading.
+//! - Sequence numbers are per session and count from 1 without gaps.
+//! - A document is stored as a base or as a delta over the revisions before it; a reader never sees which.
+//! - Every commit keeps what it changed and when (the change log).
+//!
+//! What it will not do: it holds no open transaction for a caller, runs no callback inside a commit, and knows
+//! nothing of runs, tasks or effects.
+#![forbid(unsafe_code)]
+
+mod batch;
+mod body;
+mod error;
+pub mod limits;
+mod memory;
+mod names;
+mod records;
+mod session;
+mod storage;
+
+pub use batch::{Batch, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write};
+pub use body::{Body, BodyError};
+pub use error::{Retry, StorageError, StorageErrorKind};
+pub use memory::MemoryStorage;
+pub use names::{Address, Family, InvalidName, Retention, Seq, SessionId, Singleton};
+pub use records::{
+    At, Change, Commit, FamilyQuery, Labels, Page, Replay, Revision, SessionRecord, SessionsQuery, Stored,
+    Tail,
+};
+pub use session::{CommitError, Draft, Receipt, Refreshed, Session, SessionError};
+pub use storage::{BoxFuture, Storage};

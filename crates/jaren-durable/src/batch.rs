@@ -1,0 +1,348 @@
+//! What a storage is asked to do: groups of batches, each with its conditions, its writes and its outcome.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use jaren_host::Millis;
+
+use crate::names::check_name;
+use crate::{Address, Body, Labels, Retention, Seq, SessionId, limits};
+
+/// Writes to one or several sessions that happen all or not at all.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Batch {
+    /// The sessions that it touches, each at most once.
+    pub sessions: Vec<SessionBatch>,
+}
+
+impl Batch {
+    /// A batch that touches nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A batch of one session.
+    pub fn one(session: SessionBatch) -> Self {
+        Self { sessions: vec![session] }
+    }
+}
+
+/// What a batch expects of a session and writes to it; one commit of that session.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SessionBatch {
+    /// The session.
+    pub session: SessionId,
+    /// What must hold when the batch is applied.
+    pub expected: Expected,
+    /// Labels to set, or with `None` to remove; each name at most once.
+    pub labels: Vec<(Arc<str>, Option<Arc<str>>)>,
+    /// Document writes; each address at most once.
+    pub writes: Vec<Write>,
+}
+
+impl SessionBatch {
+    /// The first commit of a new session of that kind.
+    pub fn create(session: SessionId, kind: impl Into<Arc<str>>) -> Self {
+        Self::expecting(session, Expected::Absent { kind: kind.into() })
+    }
+
+    /// The commit that follows `head`.
+    pub fn after(session: SessionId, head: Seq) -> Self {
+        Self::expecting(session, Expected::Head(head))
+    }
+
+    fn expecting(session: SessionId, expected: Expected) -> Self {
+        Self { session, expected, labels: Vec::new(), writes: Vec::new() }
+    }
+}
+
+/// The condition of a batch on one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// There is no such session yet; the batch creates it.
+    Absent {
+        /// The kind of the session that is created.
+        kind: Arc<str>,
+    },
+    /// The session's newest commit is this one.
+    Head(Seq),
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent { .. } => f.write_str("no session"),
+            Self::Head(seq) => write!(f, "head {seq}"),
+        }
+    }
+}
+
+/// One document write.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Write {
+    /// The whole value: creates the document where none lives, else replaces its value.
+    Base {
+        /// Where.
+        address: Address,
+        /// Fixed when the document is created; must not differ later.
+        retention: Retention,
+        /// The schema version of the value.
+        version: u32,
+        /// The value ([`Body::base`]).
+        body: Body,
+    },
+    /// A change to the value that lives there.
+    Delta {
+        /// Where.
+        address: Address,
+        /// Must be the schema version of the value that it changes.
+        version: u32,
+        /// The operations ([`Body::delta`]).
+        body: Body,
+    },
+    /// Ends the document that lives there. Another may be created at the address by a later commit.
+    Retire {
+        /// Where.
+        address: Address,
+    },
+}
+
+impl Write {
+    /// Where it writes.
+    pub fn address(&self) -> &Address {
+        match self {
+            Self::Base { address, .. } | Self::Delta { address, .. } | Self::Retire { address } => address,
+        }
+    }
+
+    fn body_bytes(&self) -> usize {
+        match self {
+            Self::Base { body, .. } | Self::Delta { body, .. } => body.len(),
+            Self::Retire { .. } => 0,
+        }
+    }
+}
+
+/// What became of one batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "a batch that was not committed changed nothing"]
+pub enum Outcome {
+    /// It was applied and is durable.
+    Committed(Committed),
+    /// A session was not as expected; nothing was changed.
+    Conflict(Conflict),
+    /// The batch contradicts itself, the limits or the stored documents; nothing was changed.
+    Refused(Refusal),
+}
+
+/// An applied batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// The number of the new commit in each session, in the batch's order.
+    pub seqs: Vec<Seq>,
+    /// The storage's time of the commit.
+    pub time: Millis,
+}
+
+/// Another writer was first.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("session {session} was not as expected: expected {expected}, found {}", Found(*.found))]
+pub struct Conflict {
+    /// The session.
+    pub session: SessionId,
+    /// What the batch expected.
+    pub expected: Expected,
+    /// The head that was found; none if there is no such session.
+    pub found: Option<Seq>,
+}
+
+struct Found(Option<Seq>);
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("no session"),
+            Some(seq) => write!(f, "head {seq}"),
+        }
+    }
+}
+
+/// A batch that can never be applied as it stands: a mistake of whoever planned it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("batch refused{}: {kind}", Place { session: .session.as_ref(), address: .address.as_ref() })]
+pub struct Refusal {
+    /// The session of the refused part, where it has one.
+    pub session: Option<SessionId>,
+    /// The document of the refused part, where it has one.
+    pub address: Option<Address>,
+    /// What is wrong.
+    pub kind: RefusalKind,
+}
+
+struct Place<'a> {
+    session: Option<&'a SessionId>,
+    address: Option<&'a Address>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(session) = self.session {
+            write!(f, " in session {session}")?;
+        }
+        if let Some(address) = self.address {
+            write!(f, " at {address}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a batch was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RefusalKind {
+    /// A session, an address or a label stands twice in it.
+    #[error("{0} stands twice in the batch; name each at most once")]
+    Repeated(&'static str),
+    /// A name is empty, too long or has control characters.
+    #[error(transparent)]
+    Name(#[from] crate::InvalidName),
+    /// Something is beyond its limit (see [`limits`]).
+    #[error("{what}: expected at most {max}, found {found}")]
+    Limit {
+        /// What was measured, with its unit.
+        what: &'static str,
+        /// The largest that is taken.
+        max: usize,
+        /// What the batch has.
+        found: usize,
+    },
+    /// A schema version must be 1 or more.
+    #[error("schema version 0; versions count from 1")]
+    VersionZero,
+    /// A delta or a retirement of a document that does not live.
+    #[error("no document lives there; create it with a base")]
+    Unknown,
+    /// A delta whose schema version is not the stored one's.
+    #[error("a delta of version {found} over a value of version {stored}; a version change needs a base")]
+    Version {
+        /// The stored version.
+        stored: u32,
+        /// The delta's version.
+        found: u32,
+    },
+    /// A base with another retention than the document was created with.
+    #[error("the document was created with another retention, which cannot change")]
+    Retention,
+}
+
+impl Batch {
+    /// Checks what needs no stored state: limits, names, repetitions. Every storage calls it first.
+    pub fn check(&self) -> Result<(), Refusal> {
+        limit("sessions of a batch", limits::BATCH_SESSIONS_MAX, self.sessions.len())
+            .map_err(|kind| Refusal { session: None, address: None, kind })?;
+        let mut seen = HashSet::new();
+        let mut bytes = 0usize;
+        for part in &self.sessions {
+            let refuse = |kind| Refusal { session: Some(part.session.clone()), address: None, kind };
+            if !seen.insert(&part.session) {
+                return Err(refuse(RefusalKind::Repeated("a session")));
+            }
+            part.check_labels().map_err(refuse)?;
+            part.check_writes()?;
+            bytes = part.writes.iter().fold(bytes, |sum, write| sum.saturating_add(write.body_bytes()));
+            limit("bytes of a batch", limits::BATCH_BYTES_MAX, bytes).map_err(refuse)?;
+        }
+        Ok(())
+    }
+}
+
+impl SessionBatch {
+    fn check_labels(&self) -> Result<(), RefusalKind> {
+        if let Expected::Absent { kind } = &self.expected {
+            check_name("session kind", kind, limits::KIND_BYTES_MAX)?;
+        }
+        limit("labels of a batch", limits::LABELS_MAX, self.labels.len())?;
+        for (at, (name, value)) in self.labels.iter().enumerate() {
+            check_name("label name", name, limits::LABEL_NAME_BYTES_MAX)?;
+            if let Some(value) = value {
+                limit("bytes of a label's value", limits::LABEL_VALUE_BYTES_MAX, value.len())?;
+            }
+            if self.labels.iter().take(at).any(|(earlier, _)| earlier == name) {
+                return Err(RefusalKind::Repeated("a label"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_writes(&self) -> Result<(), Refusal> {
+        let refuse = |address: Option<&Address>, kind| Refusal {
+            session: Some(self.session.clone()),
+            address: address.cloned(),
+            kind,
+        };
+        limit("document writes of a session", limits::SESSION_WRITES_MAX, self.writes.len())
+            .map_err(|kind| refuse(None, kind))?;
+        let mut seen = HashSet::new();
+        for write in &self.writes {
+            let address = write.address();
+            check_write(write).map_err(|kind| refuse(Some(address), kind))?;
+            if self.writes.len() > 1 && !seen.insert(address) {
+                return Err(refuse(Some(address), RefusalKind::Repeated("a document")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SessionBatch {
+    /// The session's labels after this batch, or the refusal when they would be too many.
+    pub fn labels_over(&self, current: &Labels) -> Result<Labels, Refusal> {
+        let mut labels = current.clone();
+        for (name, value) in &self.labels {
+            match value {
+                Some(value) => labels.insert(name.clone(), value.clone()),
+                None => labels.remove(name),
+            };
+        }
+        match limit("labels of a session", limits::LABELS_MAX, labels.len()) {
+            Ok(()) => Ok(labels),
+            Err(kind) => Err(Refusal { session: Some(self.session.clone()), address: None, kind }),
+        }
+    }
+}
+
+impl Write {
+    /// Checks the write against the document that lives at its address: its schema version and retention.
+    pub fn check(&self, living: Option<(u32, Retention)>) -> Result<(), RefusalKind> {
+        match (self, living) {
+            (Self::Base { retention, .. }, Some((_, fixed))) if *retention != fixed => {
+                Err(RefusalKind::Retention)
+            }
+            (Self::Delta { .. } | Self::Retire { .. }, None) => Err(RefusalKind::Unknown),
+            (Self::Delta { version, .. }, Some((stored, _))) if *version != stored => {
+                Err(RefusalKind::Version { stored, found: *version })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_write(write: &Write) -> Result<(), RefusalKind> {
+    let address = write.address();
+    check_name("document kind", address.kind(), limits::KIND_BYTES_MAX)?;
+    limit("bytes of a key", limits::KEY_BYTES_MAX, address.key().map_or(0, str::len))?;
+    limit("bytes of a value or delta", limits::BODY_BYTES_MAX, write.body_bytes())?;
+    match write {
+        Write::Base { version: 0, .. } | Write::Delta { version: 0, .. } => Err(RefusalKind::VersionZero),
+        _ => Ok(()),
+    }
+}
+
+fn limit(what: &'static str, max: usize, found: usize) -> Result<(), RefusalKind> {
+    if found > max { Err(RefusalKind::Limit { what, max, found }) } else { Ok(()) }
+}

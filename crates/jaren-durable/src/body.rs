@@ -1,0 +1,95 @@
+//! The stored form of values and deltas: compact JSON text, encoded where the batch is planned, decoded where it
+//! is read.
+
+use std::sync::Arc;
+
+use jaren_json::Value;
+use jaren_json::delta::{self, Op};
+use jaren_json::read::{ReadOptions, read};
+
+use crate::limits;
+
+/// One stored base (a value) or delta (an array of operations) as compact JSON text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body(Arc<str>);
+
+/// A value that cannot be stored, or a stored text that is not what it should be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// The value is nested deeper than [`limits::DEPTH_MAX`].
+    #[error("the value is nested {found} deep; at most {} can be stored", limits::DEPTH_MAX)]
+    Depth {
+        /// How deep it is.
+        found: usize,
+    },
+    /// The value has a number that JSON cannot express.
+    #[error("the value has no JSON form")]
+    Text(#[source] jaren_json::CanonicalError),
+    /// The stored text is not JSON.
+    #[error("the stored text is not JSON")]
+    Read(#[source] jaren_json::read::ReadError),
+    /// The stored operations are malformed, or do not fit the value before them.
+    #[error("the stored delta cannot be applied")]
+    Delta(#[source] delta::DeltaError),
+}
+
+impl Body {
+    /// A whole value.
+    pub fn base(value: &Value) -> Result<Self, BodyError> {
+        check_depth(value)?;
+        Self::encode(value)
+    }
+
+    /// The operations that lead from the value before to the next.
+    pub fn delta(ops: &[Op]) -> Result<Self, BodyError> {
+        let tuples = delta::to_value(ops);
+        check_depth(&tuples)?;
+        Self::encode(&tuples)
+    }
+
+    fn encode(value: &Value) -> Result<Self, BodyError> {
+        jaren_json::to_text(value).map(|text| Self(text.into())).map_err(BodyError::Text)
+    }
+
+    /// A text that a storage kept.
+    pub fn stored(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether the text is empty, which no encoded body is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of a base.
+    pub fn value(&self) -> Result<Value, BodyError> {
+        let options = ReadOptions {
+            depth_max: limits::DEPTH_MAX,
+            bytes_max: limits::BODY_BYTES_MAX,
+            ..ReadOptions::data()
+        };
+        read(self.0.as_bytes(), &options).map_err(BodyError::Read)
+    }
+
+    /// The operations of a delta.
+    pub fn ops(&self) -> Result<Vec<Op>, BodyError> {
+        delta::from_value(&self.value()?).map_err(BodyError::Delta)
+    }
+}
+
+/// Both directions use the same bound, so that whatever was stored can be read.
+fn check_depth(value: &Value) -> Result<(), BodyError> {
+    let found = value.depth();
+    if found > limits::DEPTH_MAX { Err(BodyError::Depth { found }) } else { Ok(()) }
+}

@@ -1,0 +1,308 @@
+//! What the memory storage holds, and the rules of applying and reading it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use jaren_host::Millis;
+
+use crate::records::Replay;
+use crate::{
+    Address, At, Batch, Body, BodyError, Change, Commit, Committed, Conflict, Expected, FamilyQuery, Labels,
+    Outcome, Page, Refusal, Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord,
+    SessionsQuery, StorageError, StorageErrorKind, Stored, Write, limits,
+};
+
+#[derive(Default)]
+pub(super) struct State {
+    /// In the order of creation; the number of a session is its place, from 1.
+    sessions: Vec<Kept>,
+    places: HashMap<SessionId, usize>,
+}
+
+/// One session.
+struct Kept {
+    id: SessionId,
+    number: u64,
+    kind: Arc<str>,
+    labels: Labels,
+    commits: Vec<Commit>,
+    /// Every document that ever lived at an address, in order; only the last can be alive.
+    documents: BTreeMap<Address, Vec<Document>>,
+}
+
+/// One document from its creation to its retirement.
+struct Document {
+    retention: Retention,
+    created: Seq,
+    retired: Option<Seq>,
+    revisions: Vec<(Seq, u32, Content)>,
+}
+
+enum Content {
+    Base(Body),
+    Delta(Body),
+}
+
+/// The new labels of each session of a batch whose conditions all hold.
+type Checked = Vec<Labels>;
+
+impl State {
+    pub(super) fn apply(&mut self, batch: &Batch, time: Millis) -> Outcome {
+        match self.check(batch) {
+            Err(outcome) => outcome,
+            Ok(labels) => {
+                let parts = batch.sessions.iter().zip(labels);
+                let seqs = parts.map(|(part, labels)| self.write(part, labels, time)).collect();
+                Outcome::Committed(Committed { seqs, time })
+            }
+        }
+    }
+
+    /// All conditions, before anything is written.
+    fn check(&self, batch: &Batch) -> Result<Checked, Outcome> {
+        batch.check().map_err(Outcome::Refused)?;
+        for part in &batch.sessions {
+            let found = self.head(&part.session);
+            let holds = match part.expected {
+                Expected::Absent { .. } => found.is_none(),
+                Expected::Head(head) => found == Some(head),
+            };
+            if !holds {
+                let (session, expected) = (part.session.clone(), part.expected.clone());
+                return Err(Outcome::Conflict(Conflict { session, expected, found }));
+            }
+        }
+        batch.sessions.iter().map(|part| self.check_part(part).map_err(Outcome::Refused)).collect()
+    }
+
+    fn check_part(&self, part: &SessionBatch) -> Result<Labels, Refusal> {
+        let kept = self.kept(&part.session);
+        for write in &part.writes {
+            let living = kept.and_then(|kept| kept.living(write.address()));
+            write.check(living.map(|document| (document.version(), document.retention))).map_err(|kind| {
+                Refusal { session: Some(part.session.clone()), address: Some(write.address().clone()), kind }
+            })?;
+        }
+        part.labels_over(kept.map_or(&Labels::new(), |kept| &kept.labels))
+    }
+
+    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Millis) -> Seq {
+        let place = *self.places.entry(part.session.clone()).or_insert_with(|| {
+            let kind = match &part.expected {
+                Expected::Absent { kind } => kind.clone(),
+                Expected::Head(_) => Arc::from(""), // never: the head was checked, so the session exists
+            };
+            let number = self.sessions.len() as u64 + 1;
+            let id = part.session.clone();
+            let (commits, documents) = (Vec::new(), BTreeMap::new());
+            self.sessions.push(Kept { id, number, kind, labels: Labels::new(), commits, documents });
+            self.sessions.len() - 1
+        });
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "places hold only indices of sessions, which never shrink"
+        )]
+        self.sessions[place].write(part, labels, time)
+    }
+
+    fn kept(&self, session: &SessionId) -> Option<&Kept> {
+        self.places.get(session).and_then(|place| self.sessions.get(*place))
+    }
+
+    pub(super) fn head(&self, session: &SessionId) -> Option<Seq> {
+        self.kept(session).map(Kept::head)
+    }
+
+    pub(super) fn session(&self, session: &SessionId) -> Option<SessionRecord> {
+        self.kept(session).and_then(Kept::record)
+    }
+
+    pub(super) fn document(
+        &self,
+        session: &SessionId,
+        address: &Address,
+        at: At,
+    ) -> Result<Option<Stored>, StorageError> {
+        let Some(kept) = self.kept(session) else { return Ok(None) };
+        let at = kept.point(at);
+        let Some(document) = kept.at(address, at) else { return Ok(None) };
+        document.materialize(address, at).map(Some)
+    }
+
+    pub(super) fn family(&self, query: &FamilyQuery) -> Result<Page<Stored>, StorageError> {
+        let mut page = Page { items: Vec::new(), more: false };
+        let Some(kept) = self.kept(&query.session) else { return Ok(page) };
+        let at = kept.point(query.at);
+        let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
+        let start = match &query.after {
+            None => Bound::Excluded(Address::singleton(query.kind.clone())),
+            Some(key) => Bound::Excluded(Address::member(query.kind.clone(), key.clone())),
+        };
+        let mut bytes = 0usize;
+        for (address, _) in kept.documents.range((start, Bound::Unbounded)) {
+            if address.kind() != &*query.kind {
+                break;
+            }
+            let Some(document) = kept.at(address, at) else { continue };
+            if page.items.len() >= limit || bytes >= limits::PAGE_BYTES_MAX {
+                page.more = true;
+                break;
+            }
+            let stored = document.materialize(address, at)?;
+            bytes = bytes.saturating_add(stored.tail.base_bytes);
+            page.items.push(stored);
+        }
+        Ok(page)
+    }
+
+    pub(super) fn sessions(&self, query: &SessionsQuery) -> Page<SessionRecord> {
+        let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
+        let wanted = |kept: &&Kept| {
+            let beyond = query.after.is_none_or(|after| {
+                if query.newest_first { kept.number < after } else { kept.number > after }
+            });
+            beyond
+                && query.kind.as_ref().is_none_or(|kind| kept.kind == *kind)
+                && query.label.as_ref().is_none_or(|(name, value)| kept.labels.get(name) == Some(value))
+        };
+        let mut items: Vec<SessionRecord> = if query.newest_first {
+            self.sessions.iter().rev().filter(wanted).filter_map(Kept::record).take(limit + 1).collect()
+        } else {
+            self.sessions.iter().filter(wanted).filter_map(Kept::record).take(limit + 1).collect()
+        };
+        let more = items.len() > limit;
+        items.truncate(limit);
+        Page { items, more }
+    }
+
+    pub(super) fn changes(&self, session: &SessionId, after: Seq, limit: usize) -> Vec<Commit> {
+        let Some(kept) = self.kept(session) else { return Vec::new() };
+        let skip = usize::try_from(after.get()).unwrap_or(usize::MAX);
+        let mut bytes = 0usize;
+        let mut commits = Vec::new();
+        for commit in kept.commits.iter().skip(skip).take(limit.clamp(1, limits::PAGE_ITEMS_MAX)) {
+            if bytes >= limits::PAGE_BYTES_MAX {
+                break;
+            }
+            bytes = bytes.saturating_add(commit.body_bytes());
+            commits.push(commit.clone());
+        }
+        commits
+    }
+}
+
+impl Kept {
+    fn head(&self) -> Seq {
+        Seq::new(self.commits.len() as u64)
+    }
+
+    fn record(&self) -> Option<SessionRecord> {
+        let (first, last) = (self.commits.first()?, self.commits.last()?);
+        let (id, kind) = (self.id.clone(), self.kind.clone());
+        let mut record = SessionRecord::new(id, self.number, kind, self.head(), first.time, last.time);
+        record.labels = self.labels.clone();
+        Some(record)
+    }
+
+    /// The point as a commit that exists.
+    fn point(&self, at: At) -> Seq {
+        match at {
+            At::Current => self.head(),
+            At::Seq(seq) => seq.min(self.head()),
+        }
+    }
+
+    fn living(&self, address: &Address) -> Option<&Document> {
+        self.documents.get(address).and_then(|all| all.last()).filter(|document| document.retired.is_none())
+    }
+
+    /// The document that lived at the address at a point; lifetimes are half-open (durable A33).
+    fn at(&self, address: &Address, at: Seq) -> Option<&Document> {
+        let all = self.documents.get(address)?;
+        all.iter().rev().find(|one| one.created <= at && one.retired.is_none_or(|retired| at < retired))
+    }
+
+    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Millis) -> Seq {
+        let seq = self.head().next();
+        let mut commit = Commit::new(seq, time);
+        commit.labels.clone_from(&part.labels);
+        commit.changes = part.writes.iter().filter_map(|write| self.write_document(seq, write)).collect();
+        self.labels = labels;
+        self.commits.push(commit);
+        seq
+    }
+
+    /// None only for a delta or retirement of nothing, which was refused before.
+    fn write_document(&mut self, seq: Seq, write: &Write) -> Option<Change> {
+        let address = write.address();
+        let all = self.documents.entry(address.clone()).or_default();
+        if let Write::Base { retention, .. } = write
+            && all.last().is_none_or(|last| last.retired.is_some())
+        {
+            let retention = *retention;
+            all.push(Document { retention, created: seq, retired: None, revisions: Vec::new() });
+        }
+        let document = all.last_mut()?;
+        let revision = match write {
+            Write::Base { version, body, .. } => {
+                document.revisions.push((seq, *version, Content::Base(body.clone())));
+                Revision::Base { version: *version, body: body.clone() }
+            }
+            Write::Delta { version, body, .. } => {
+                document.revisions.push((seq, *version, Content::Delta(body.clone())));
+                Revision::Delta { version: *version, body: body.clone() }
+            }
+            Write::Retire { .. } => {
+                document.retired = Some(seq);
+                Revision::Retired
+            }
+        };
+        let (retention, created) = (document.retention, document.created);
+        Some(Change { address: address.clone(), retention, created, revision })
+    }
+}
+
+impl Document {
+    /// The schema version of the newest revision.
+    fn version(&self) -> u32 {
+        self.revisions.last().map_or(0, |(_, version, _)| *version)
+    }
+
+    fn materialize(&self, address: &Address, at: Seq) -> Result<Stored, StorageError> {
+        let newest = self.revisions.last().map_or(Seq::ZERO, |(seq, ..)| *seq);
+        if self.retention == Retention::Current && newest > at {
+            return Err(StorageError::not_retained(address));
+        }
+        let visible = self.revisions.iter().filter(|(seq, ..)| *seq <= at);
+        let mut replay = None;
+        for (seq, version, content) in visible {
+            let step = match (content, &mut replay) {
+                (Content::Base(body), _) => {
+                    Replay::base(*seq, *version, body).map(|base| replay = Some(base))
+                }
+                (Content::Delta(body), Some(replay)) => replay.delta(*seq, body),
+                (Content::Delta(_), None) => Ok(()),
+            };
+            step.map_err(|error| StorageError::corrupt(address, error))?;
+        }
+        let replay = replay.ok_or_else(|| {
+            StorageError::new(StorageErrorKind::Corrupt, Retry::Never, "read a document", "it has no base")
+        })?;
+        Ok(replay.finish(address.clone(), self.retention, self.created))
+    }
+}
+
+impl StorageError {
+    /// A revision that is no longer kept.
+    pub fn not_retained(address: &Address) -> Self {
+        let message = format!("{address} keeps only its newest revision, which is after the asked commit");
+        Self::new(StorageErrorKind::NotRetained, Retry::Never, "read a document", message)
+    }
+
+    /// A stored body that cannot be read.
+    pub fn corrupt(address: &Address, error: BodyError) -> Self {
+        let message = format!("the stored revisions of {address} cannot be replayed");
+        Self::new(StorageErrorKind::Corrupt, Retry::Never, "read a document", message).with_source(error)
+    }
+}

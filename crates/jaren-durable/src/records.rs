@@ -1,0 +1,314 @@
+//! What reads answer, and the queries of pages.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jaren_host::Millis;
+use jaren_json::{Value, delta};
+
+use crate::{
+    Address, Body, BodyError, Retention, Retry, Seq, SessionId, StorageError, StorageErrorKind, limits,
+};
+
+/// A session's labels by name.
+pub type Labels = BTreeMap<Arc<str>, Arc<str>>;
+
+/// A point in a session's history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// After the newest commit.
+    Current,
+    /// After that commit; the newest one if it is beyond the head.
+    Seq(Seq),
+}
+
+/// What is known of a session without its documents.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SessionRecord {
+    /// The session.
+    pub id: SessionId,
+    /// The storage's own number of it: grows with each created session, and is the cursor of pages.
+    pub number: u64,
+    /// Its kind.
+    pub kind: Arc<str>,
+    /// Its labels.
+    pub labels: Labels,
+    /// Its newest commit.
+    pub head: Seq,
+    /// The time of its first commit.
+    pub created: Millis,
+    /// The time of its newest commit.
+    pub updated: Millis,
+}
+
+impl SessionRecord {
+    /// A record, as a storage read it.
+    pub fn new(
+        id: SessionId,
+        number: u64,
+        kind: Arc<str>,
+        head: Seq,
+        created: Millis,
+        updated: Millis,
+    ) -> Self {
+        Self { id, number, kind, labels: Labels::new(), head, created, updated }
+    }
+
+    /// The value of a label.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.labels.get(name).map(AsRef::as_ref)
+    }
+}
+
+/// A document's value at a point.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Stored {
+    /// Where it lives.
+    pub address: Address,
+    /// What reads can see of its past.
+    pub retention: Retention,
+    /// The commit that created it.
+    pub created: Seq,
+    /// The commit of this revision.
+    pub seq: Seq,
+    /// The schema version of the value.
+    pub version: u32,
+    /// The value.
+    pub value: Value,
+    /// What is stored of it since its last base.
+    pub tail: Tail,
+}
+
+/// How a value is stored: the sizes that decide when the next base is due (durable decision 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tail {
+    /// Bytes of the newest base.
+    pub base_bytes: usize,
+    /// Deltas after it.
+    pub deltas: u32,
+    /// Their bytes.
+    pub delta_bytes: usize,
+}
+
+impl Tail {
+    /// After a base of that size.
+    pub fn base(bytes: usize) -> Self {
+        Self { base_bytes: bytes, deltas: 0, delta_bytes: 0 }
+    }
+
+    /// After one more delta of that size.
+    #[must_use]
+    pub fn delta(self, bytes: usize) -> Self {
+        let deltas = self.deltas.saturating_add(1);
+        Self { deltas, delta_bytes: self.delta_bytes.saturating_add(bytes), ..self }
+    }
+
+    /// Whether a further delta of that size must be a base instead: so a read replays at most
+    /// [`limits::DELTAS_MAX`] deltas, and at most as many bytes of them as the base has.
+    pub fn base_is_due(self, bytes: usize) -> bool {
+        self.deltas >= limits::DELTAS_MAX || self.delta_bytes.saturating_add(bytes) >= self.base_bytes
+    }
+}
+
+/// Rebuilds a value from its stored revisions: a base, then the deltas after it in order.
+#[derive(Debug)]
+pub struct Replay {
+    value: Value,
+    tail: Tail,
+    seq: Seq,
+    version: u32,
+}
+
+impl Replay {
+    /// Begins with a base.
+    pub fn base(seq: Seq, version: u32, body: &Body) -> Result<Self, BodyError> {
+        Ok(Self { value: body.value()?, tail: Tail::base(body.len()), seq, version })
+    }
+
+    /// Applies the next delta.
+    pub fn delta(&mut self, seq: Seq, body: &Body) -> Result<(), BodyError> {
+        self.value = delta::apply(Some(&self.value), &body.ops()?).map_err(BodyError::Delta)?;
+        self.tail = self.tail.delta(body.len());
+        self.seq = seq;
+        Ok(())
+    }
+
+    /// The document as of the last revision given.
+    pub fn finish(self, address: Address, retention: Retention, created: Seq) -> Stored {
+        let Self { value, tail, seq, version } = self;
+        Stored { address, retention, created, seq, version, value, tail }
+    }
+}
+
+impl From<Stored> for Replay {
+    /// Goes on from a document that was read before.
+    fn from(stored: Stored) -> Self {
+        let Stored { seq, version, value, tail, .. } = stored;
+        Self { value, tail, seq, version }
+    }
+}
+
+/// One commit of a session's change log.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Commit {
+    /// Its number.
+    pub seq: Seq,
+    /// The storage's time of it.
+    pub time: Millis,
+    /// The labels that it set, or with `None` removed, as the batch listed them.
+    pub labels: Vec<(Arc<str>, Option<Arc<str>>)>,
+    /// The documents that it changed, in the order of the batch.
+    pub changes: Vec<Change>,
+}
+
+impl Commit {
+    /// A commit that has changed nothing yet.
+    pub fn new(seq: Seq, time: Millis) -> Self {
+        Self { seq, time, labels: Vec::new(), changes: Vec::new() }
+    }
+
+    /// Bytes of its bodies.
+    pub fn body_bytes(&self) -> usize {
+        self.changes.iter().map(|change| change.revision.body_bytes()).fold(0, usize::saturating_add)
+    }
+}
+
+/// What a commit did to one document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Where it lives.
+    pub address: Address,
+    /// What reads can see of its past.
+    pub retention: Retention,
+    /// The commit that created this document; it is this commit itself when the document is new.
+    pub created: Seq,
+    /// Its new revision.
+    pub revision: Revision,
+}
+
+/// A stored revision of a document.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Revision {
+    /// The whole value.
+    Base {
+        /// Its schema version.
+        version: u32,
+        /// The value.
+        body: Body,
+    },
+    /// A change to the value before it.
+    Delta {
+        /// The schema version, the same as before.
+        version: u32,
+        /// The operations.
+        body: Body,
+    },
+    /// The document ended.
+    Retired,
+}
+
+impl Revision {
+    fn body_bytes(&self) -> usize {
+        match self {
+            Self::Base { body, .. } | Self::Delta { body, .. } => body.len(),
+            Self::Retired => 0,
+        }
+    }
+}
+
+/// One page of a longer list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    /// The items, in the order of the list.
+    pub items: Vec<T>,
+    /// Whether there are further ones: ask again after the last item.
+    pub more: bool,
+}
+
+/// Which members of a family to read.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FamilyQuery {
+    /// The session.
+    pub session: SessionId,
+    /// The family.
+    pub kind: Arc<str>,
+    /// The point in history.
+    pub at: At,
+    /// Only members whose key is greater (in byte order).
+    pub after: Option<Arc<str>>,
+    /// At most so many; [`limits::PAGE_ITEMS_MAX`] if greater.
+    pub limit: usize,
+}
+
+impl FamilyQuery {
+    /// The first page of a family's current members.
+    pub fn new(session: SessionId, kind: impl Into<Arc<str>>) -> Self {
+        Self { session, kind: kind.into(), at: At::Current, after: None, limit: limits::PAGE_ITEMS_MAX }
+    }
+}
+
+/// Which sessions to list, in the order of their creation or against it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SessionsQuery {
+    /// Only sessions of that kind.
+    pub kind: Option<Arc<str>>,
+    /// Only sessions with that label, name and value; needs a kind.
+    pub label: Option<(Arc<str>, Arc<str>)>,
+    /// Only sessions beyond that [`SessionRecord::number`] in the order of the list.
+    pub after: Option<u64>,
+    /// Newest first.
+    pub newest_first: bool,
+    /// At most so many; [`limits::PAGE_ITEMS_MAX`] if greater.
+    pub limit: usize,
+}
+
+impl SessionsQuery {
+    /// All sessions, oldest first.
+    pub fn all() -> Self {
+        Self { kind: None, label: None, after: None, newest_first: false, limit: limits::PAGE_ITEMS_MAX }
+    }
+
+    /// The sessions of a kind, oldest first.
+    pub fn kind(kind: impl Into<Arc<str>>) -> Self {
+        Self { kind: Some(kind.into()), ..Self::all() }
+    }
+
+    /// Of these only the ones with that label.
+    #[must_use]
+    pub fn label(self, name: impl Into<Arc<str>>, value: impl Into<Arc<str>>) -> Self {
+        Self { label: Some((name.into(), value.into())), ..self }
+    }
+
+    /// Newest first.
+    #[must_use]
+    pub fn newest_first(self) -> Self {
+        Self { newest_first: true, ..self }
+    }
+
+    /// The page after the session with that number.
+    #[must_use]
+    pub fn after(self, number: u64) -> Self {
+        Self { after: Some(number), ..self }
+    }
+
+    /// At most so many.
+    #[must_use]
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Refuses a label without a kind. Every storage calls it first.
+    pub fn check(&self) -> Result<(), StorageError> {
+        if self.label.is_some() && self.kind.is_none() {
+            let message = "a label is looked up within a kind of sessions, and the query names none";
+            return Err(StorageError::new(StorageErrorKind::Invalid, Retry::Never, "list sessions", message));
+        }
+        Ok(())
+    }
+}

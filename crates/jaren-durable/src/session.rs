@@ -1,0 +1,302 @@
+//! A handle of one session: a cached view of its documents, and the commits that move it on.
+//!
+//! All that it answers is as of its [`head`](Session::head), which moves only by its own commits and by
+//! [`refresh`](Session::refresh). What it has read or written it keeps, so the common commit reads nothing.
+
+mod draft;
+mod error;
+mod plan;
+mod view;
+
+use std::fmt;
+use std::sync::Arc;
+
+use jaren_host::Millis;
+use jaren_json::Value;
+
+pub use self::draft::Draft;
+pub use self::error::{CommitError, SessionError};
+use self::plan::Plan;
+use self::view::View;
+use crate::{
+    Address, At, Batch, Conflict, Expected, Family, FamilyQuery, Labels, Outcome, Retry, Seq, SessionId,
+    Singleton, Storage, StorageError, StorageErrorKind, limits,
+};
+
+/// A handle of one session. Any number may exist, in any process; the storage decides which commit is first.
+pub struct Session {
+    storage: Arc<dyn Storage>,
+    id: SessionId,
+    kind: Arc<str>,
+    /// None while the session is not created.
+    head: Option<Seq>,
+    updated: Option<Millis>,
+    labels: Labels,
+    view: View,
+    /// Set while a commit is on its way, and left set when its outcome was lost.
+    unsettled: bool,
+}
+
+/// A commit that was made through a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its number; the head as it was, if there was nothing to write.
+    pub seq: Seq,
+    /// The storage's time of it.
+    pub time: Option<Millis>,
+}
+
+/// What a refresh brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refreshed {
+    /// The head before; [`Seq::ZERO`] if the session was not known to exist.
+    pub from: Seq,
+    /// The head now.
+    pub to: Seq,
+    /// The documents that changed in between, each once, in address order.
+    pub changed: Vec<Address>,
+}
+
+impl Session {
+    /// A handle of a session that does not exist yet; its first commit creates it.
+    ///
+    /// If it does exist, that commit answers a conflict, and [`refresh`](Self::refresh) adopts it.
+    pub fn create(storage: Arc<dyn Storage>, id: SessionId, kind: impl Into<Arc<str>>) -> Self {
+        let (kind, view) = (kind.into(), View::of_new_session());
+        Self { storage, id, kind, head: None, updated: None, labels: Labels::new(), view, unsettled: false }
+    }
+
+    /// A handle of an existing session; none if there is no such session.
+    pub async fn open(storage: Arc<dyn Storage>, id: SessionId) -> Result<Option<Self>, StorageError> {
+        let Some(record) = storage.session(id).await? else { return Ok(None) };
+        Ok(Some(Self {
+            storage,
+            id: record.id,
+            kind: record.kind,
+            head: Some(record.head),
+            updated: Some(record.updated),
+            labels: record.labels,
+            view: View::default(),
+            unsettled: false,
+        }))
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The commit that this handle's view is after; [`Seq::ZERO`] while the session is not created.
+    pub fn head(&self) -> Seq {
+        self.head.unwrap_or(Seq::ZERO)
+    }
+
+    /// The labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// The value of a label.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.labels.get(name).map(AsRef::as_ref)
+    }
+
+    /// The storage that it lives in.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// The document of that kind.
+    pub async fn document(&mut self, kind: &Singleton) -> Result<Option<Value>, SessionError> {
+        self.value(kind.address(), kind.form().0).await
+    }
+
+    /// The member of that family with that key.
+    pub async fn member(&mut self, family: &Family, key: &str) -> Result<Option<Value>, SessionError> {
+        self.value(family.address(key), family.form().0).await
+    }
+
+    /// All members of that family, in the byte order of their keys. Read once, then known.
+    pub async fn family(&mut self, family: &Family) -> Result<Vec<(Arc<str>, Value)>, SessionError> {
+        self.settled()?;
+        if !self.view.is_complete(family.kind()) {
+            self.load_family(family.kind()).await?;
+        }
+        let mut members = Vec::new();
+        for (address, stored) in self.view.members(family.kind()) {
+            error::check_version(address, stored.version, family.form().0)?;
+            if let Some(key) = address.shared_key() {
+                members.push((key.clone(), stored.value.clone()));
+            }
+        }
+        Ok(members)
+    }
+
+    /// The commit that last changed the document, and the one that created it, if this handle knows it to live.
+    pub fn known(&self, address: &Address) -> Option<(Seq, Seq)> {
+        self.view.get(address).flatten().map(|stored| (stored.seq, stored.created))
+    }
+
+    /// An empty change over the present view.
+    pub fn change(&self) -> Draft {
+        Draft::new(self.head)
+    }
+
+    /// Commits a change; durable when it returns.
+    ///
+    /// A change that was begun over an older view is a conflict, as is a commit of somebody else in between. After
+    /// an error whose retry is unknown, or after this future was dropped, the handle refuses all but
+    /// [`refresh`](Self::refresh), because the commit may have happened.
+    pub async fn commit(&mut self, change: Draft) -> Result<Receipt, CommitError> {
+        self.settled()?;
+        if change.head() != self.head {
+            return Err(CommitError::Conflict(self.outdated(&change)));
+        }
+        for address in change.addresses() {
+            self.load(address).await?;
+        }
+        let plan = Plan::new(&self.view, &self.labels, &change)?;
+        if plan.is_empty()
+            && let Some(head) = self.head
+        {
+            return Ok(Receipt { seq: head, time: self.updated });
+        }
+        self.apply(plan).await
+    }
+
+    async fn apply(&mut self, mut plan: Plan) -> Result<Receipt, CommitError> {
+        let batch = Batch::one(plan.batch(&self.id, self.expected()));
+        self.unsettled = true;
+        let answer = self.storage.apply(vec![batch]).await;
+        let outcome = match answer.map(|outcomes| outcomes.into_iter().next()) {
+            Ok(Some(outcome)) => outcome,
+            Ok(None) => {
+                let message = "the storage answered no outcome for the batch";
+                let kind = StorageErrorKind::Corrupt;
+                return Err(StorageError::new(kind, Retry::Unknown, "commit a change", message).into());
+            }
+            Err(error) => {
+                self.unsettled = error.retry() == Retry::Unknown;
+                return Err(error.into());
+            }
+        };
+        self.unsettled = false;
+        match outcome {
+            Outcome::Conflict(conflict) => Err(CommitError::Conflict(conflict)),
+            Outcome::Refused(refusal) => Err(CommitError::Refused(Box::new(refusal))),
+            Outcome::Committed(committed) => {
+                let seq = committed.seqs.first().copied().unwrap_or_else(|| self.head().next());
+                (self.head, self.updated) = (Some(seq), Some(committed.time));
+                plan.adopt(seq, &mut self.view, &mut self.labels);
+                Ok(Receipt { seq, time: Some(committed.time) })
+            }
+        }
+    }
+
+    /// Adopts what was committed since, by others or by a commit whose outcome was lost.
+    pub async fn refresh(&mut self) -> Result<Refreshed, SessionError> {
+        let from = self.head();
+        let mut changed = std::collections::BTreeSet::new();
+        if self.head.is_none()
+            && let Some(record) = self.storage.session(self.id.clone()).await?
+        {
+            self.kind = record.kind;
+        }
+        // Until all is adopted the view may be between two commits, should this future be dropped.
+        self.unsettled = true;
+        loop {
+            let after = self.head();
+            let page = self.storage.changes(self.id.clone(), after, limits::PAGE_ITEMS_MAX).await?;
+            if page.is_empty() {
+                break;
+            }
+            for commit in page {
+                self.view.adopt(&commit, &mut changed)?;
+                for (name, value) in commit.labels {
+                    match value {
+                        Some(value) => self.labels.insert(name, value),
+                        None => self.labels.remove(&name),
+                    };
+                }
+                (self.head, self.updated) = (Some(commit.seq), Some(commit.time));
+            }
+        }
+        self.unsettled = false;
+        Ok(Refreshed { from, to: self.head(), changed: changed.into_iter().collect() })
+    }
+
+    /// Waits until somebody committed beyond this handle's view, and answers the session's head.
+    /// The view itself moves by [`refresh`](Self::refresh). Dropping the future is harmless.
+    pub async fn moved(&self) -> Result<Seq, StorageError> {
+        self.storage.moved(self.id.clone(), self.head()).await
+    }
+
+    fn settled(&self) -> Result<(), SessionError> {
+        if self.unsettled { Err(SessionError::Unsettled) } else { Ok(()) }
+    }
+
+    fn expected(&self) -> Expected {
+        match self.head {
+            Some(head) => Expected::Head(head),
+            None => Expected::Absent { kind: self.kind.clone() },
+        }
+    }
+
+    fn outdated(&self, change: &Draft) -> Conflict {
+        let expected = match change.head() {
+            Some(head) => Expected::Head(head),
+            None => Expected::Absent { kind: self.kind.clone() },
+        };
+        Conflict { session: self.id.clone(), expected, found: self.head }
+    }
+
+    async fn value(&mut self, address: Address, version: u32) -> Result<Option<Value>, SessionError> {
+        self.settled()?;
+        self.load(&address).await?;
+        let Some(stored) = self.view.get(&address).flatten() else { return Ok(None) };
+        error::check_version(&address, stored.version, version)?;
+        Ok(Some(stored.value.clone()))
+    }
+
+    async fn load(&mut self, address: &Address) -> Result<(), StorageError> {
+        if self.view.get(address).is_none() {
+            let at = At::Seq(self.head());
+            let found = self.storage.document(self.id.clone(), address.clone(), at).await?;
+            self.view.insert(address.clone(), found);
+        }
+        Ok(())
+    }
+
+    async fn load_family(&mut self, kind: &str) -> Result<(), StorageError> {
+        let mut query = FamilyQuery::new(self.id.clone(), kind);
+        query.at = At::Seq(self.head());
+        loop {
+            let page = self.storage.family(query.clone()).await?;
+            query.after = page.items.last().and_then(|stored| stored.address.shared_key().cloned());
+            for stored in page.items {
+                self.view.insert(stored.address.clone(), Some(stored));
+            }
+            if !page.more {
+                break;
+            }
+        }
+        self.view.complete(kind);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("id", &self.id)
+            .field("kind", &self.kind)
+            .field("head", &self.head())
+            .field("unsettled", &self.unsettled)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,60 @@
+//! What goes wrong with a session's handle.
+
+use crate::{Address, BodyError, Conflict, Refusal, StorageError};
+
+/// A failed read through a handle.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// A commit's outcome was lost, or a refresh was broken off: the view may be outdated.
+    #[error("the outcome of an earlier commit of this handle is unknown; refresh it before going on")]
+    Unsettled,
+    /// The stored value has another schema version than the code knows.
+    #[error("{address} has schema version {stored}, and this program reads version {supported}")]
+    Version {
+        /// The document.
+        address: Address,
+        /// The stored version.
+        stored: u32,
+        /// The version of the definition that was given.
+        supported: u32,
+    },
+    /// The storage failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// A commit that was not made, or of which that is not known.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// Somebody else committed since the view that the change was planned over; nothing was changed.
+    #[error(transparent)]
+    Conflict(Conflict),
+    /// The change breaks a limit or a rule; nothing was changed.
+    #[error(transparent)]
+    Refused(Box<Refusal>),
+    /// A value has no stored form; nothing was changed.
+    #[error("the value for {address} cannot be stored")]
+    Value {
+        /// The document.
+        address: Address,
+        /// Why.
+        #[source]
+        source: BodyError,
+    },
+    /// The handle could not be read; nothing was changed.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The storage failed; its [`retry`](StorageError::retry) tells whether the commit may have happened.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// A handle reads the version that the definition names. Older ones wait for migrations.
+pub(super) fn check_version(address: &Address, stored: u32, supported: u32) -> Result<(), SessionError> {
+    if stored == supported {
+        return Ok(());
+    }
+    Err(SessionError::Version { address: address.clone(), stored, supported })
+}

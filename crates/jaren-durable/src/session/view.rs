@@ -1,0 +1,95 @@
+//! What a handle knows of a session's documents at its head.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::{Address, Change, Commit, Replay, Retry, Revision, StorageError, StorageErrorKind, Stored};
+
+/// Documents by address; `None` is known not to live.
+#[derive(Default)]
+pub(super) struct View {
+    documents: BTreeMap<Address, Option<Stored>>,
+    /// Families of which every living member is in `documents`.
+    families: HashSet<Arc<str>>,
+    /// The session was created by this handle: every living document is in `documents`.
+    whole: bool,
+}
+
+impl View {
+    pub(super) fn of_new_session() -> Self {
+        Self { whole: true, ..Self::default() }
+    }
+
+    /// None if it is not known; `Some(None)` if it is known not to live.
+    pub(super) fn get(&self, address: &Address) -> Option<Option<&Stored>> {
+        match self.documents.get(address) {
+            Some(known) => Some(known.as_ref()),
+            None if self.whole || (address.key().is_some() && self.families.contains(address.kind())) => {
+                Some(None)
+            }
+            None => None,
+        }
+    }
+
+    pub(super) fn insert(&mut self, address: Address, document: Option<Stored>) {
+        self.documents.insert(address, document);
+    }
+
+    pub(super) fn is_complete(&self, kind: &str) -> bool {
+        self.whole || self.families.contains(kind)
+    }
+
+    pub(super) fn complete(&mut self, kind: &str) {
+        self.families.insert(kind.into());
+    }
+
+    /// The known living members of a family in key order.
+    pub(super) fn members<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (&'a Address, &'a Stored)> {
+        let start = Bound::Excluded(Address::singleton(kind));
+        let range = self.documents.range((start, Bound::Unbounded));
+        range
+            .take_while(move |(address, _)| address.kind() == kind)
+            .filter_map(|(address, stored)| stored.as_ref().map(|stored| (address, stored)))
+    }
+
+    /// Applies a commit of the change log.
+    pub(super) fn adopt(
+        &mut self,
+        commit: &Commit,
+        changed: &mut BTreeSet<Address>,
+    ) -> Result<(), StorageError> {
+        for change in &commit.changes {
+            self.adopt_change(commit, change)?;
+            changed.insert(change.address.clone());
+        }
+        Ok(())
+    }
+
+    fn adopt_change(&mut self, commit: &Commit, change: &Change) -> Result<(), StorageError> {
+        let Change { address, retention, created, revision } = change;
+        let corrupt = |error| StorageError::corrupt(address, error);
+        let document = match revision {
+            Revision::Retired => None,
+            Revision::Base { version, body } => {
+                let replay = Replay::base(commit.seq, *version, body).map_err(corrupt)?;
+                Some(replay.finish(address.clone(), *retention, *created))
+            }
+            Revision::Delta { body, .. } => match self.get(address) {
+                None => return Ok(()), // not known, and need not be
+                Some(None) => {
+                    let message = format!("the change log changes {address}, which does not live");
+                    let kind = StorageErrorKind::Corrupt;
+                    return Err(StorageError::new(kind, Retry::Never, "refresh a session", message));
+                }
+                Some(Some(stored)) => {
+                    let mut replay = Replay::from(stored.clone());
+                    replay.delta(commit.seq, body).map_err(corrupt)?;
+                    Some(replay.finish(address.clone(), *retention, *created))
+                }
+            },
+        };
+        self.insert(address.clone(), document);
+        Ok(())
+    }
+}

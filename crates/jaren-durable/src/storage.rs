@@ -1,0 +1,67 @@
+//! The port: what a storage does, and the laws that each method keeps.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::{
+    Address, At, Batch, Commit, FamilyQuery, Outcome, Page, Seq, SessionId, SessionRecord, SessionsQuery,
+    StorageError, Stored,
+};
+
+/// A boxed future, as a trait object's method returns it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Where sessions are kept. Used as `Arc<dyn Storage>`.
+///
+/// Dropping a future of `apply` leaves each batch wholly applied or not applied at all; whoever dropped it must
+/// treat the outcome as unknown and read. All other methods change nothing.
+///
+/// Each read sees one state of the store: the one after some commit, and never an older one than the last commit
+/// that was answered before the read began.
+pub trait Storage: Send + Sync + Debug + 'static {
+    /// Applies independent batches and answers each, in their order, once its outcome is durable.
+    ///
+    /// Within a group a batch sees those before it. All conditions of a batch are checked before it writes, so a
+    /// [`Outcome::Conflict`] or [`Outcome::Refused`] changed nothing, and fails no other batch.
+    ///
+    /// An error speaks of the whole group: with [`Retry::Unknown`](crate::Retry::Unknown) any of the batches may
+    /// have been applied, otherwise none was.
+    fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Result<Vec<Outcome>, StorageError>>;
+
+    /// The record of a session; none if it has no commit.
+    fn session(&self, session: SessionId) -> BoxFuture<'_, Result<Option<SessionRecord>, StorageError>>;
+
+    /// One document at a point; none if the session or a document there and then does not exist.
+    ///
+    /// Reading a document of current retention as of a commit before its newest revision is an error of kind
+    /// [`NotRetained`](crate::StorageErrorKind::NotRetained).
+    fn document(
+        &self,
+        session: SessionId,
+        address: Address,
+        at: At,
+    ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>>;
+
+    /// The living members of a family at a point, in the byte order of their keys.
+    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>>;
+
+    /// The sessions of a kind, and with a label, in the order of their creation.
+    fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>>;
+
+    /// The commits of a session after `after`, oldest first: its change log.
+    ///
+    /// At most `limit` of them; the next page is asked for after the last one's `seq`. An absent session has none.
+    fn changes(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>>;
+
+    /// Waits until the session's head is beyond `after`, whoever commits, and answers the head.
+    ///
+    /// Answers at once if it already is. An absent session has the head [`Seq::ZERO`]. Commits of this process
+    /// are seen immediately, those of another one within a fraction of a second. Dropping the future is harmless.
+    fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>>;
+}
