@@ -22,7 +22,7 @@ pub(crate) fn deny() -> Result<Passed, Failure> {
     if !fetched(&mut cargo(["deny", "fetch", "db"])) {
         return Ok(Passed::Partly("advisories skipped: their database cannot be reached".to_owned()));
     }
-    run(&mut cargo(["deny", "check", "--disable-fetch", "advisories"]))?;
+    run(&mut cargo(["deny", "--offline", "check", "advisories"]))?;
     Ok(Passed::Fully)
 }
 

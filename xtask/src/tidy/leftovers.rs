@@ -1,4 +1,4 @@
-//! What must not be left behind in a file: white space, marks of unfinished work, silenced tests and lints, a missing
+//! What must not be left behind in a file: white space, marks of unfinished work, silenced tests, a missing
 //! module documentation.
 
 use super::Finding;
@@ -6,13 +6,11 @@ use super::files::SourceFile;
 use super::scan::is_word;
 
 /// In code, with what to do instead.
-const CODE: [(&str, &str); 6] = [
+const CODE: [(&str, &str); 4] = [
     ("todo!", "finish it, or leave it out"),
     ("unimplemented!", "finish it, or leave it out"),
     ("dbg!", "remove it"),
     ("#[ignore]", "say why in `#[ignore = \"…\"]`, or run it"),
-    ("#[allow(", "`#[expect(…, reason = \"…\")]` tells when it is no longer needed"),
-    ("#![allow(", "`#![expect(…, reason = \"…\")]` tells when it is no longer needed"),
 ];
 
 /// In comments, as whole words.
