@@ -61,7 +61,7 @@ fn same_at(at: &Pointer, expected: &Value, found: &Value, rules: Rules) -> Resul
 }
 
 fn same_members(at: &Pointer, a: &Object, b: &Object, rules: Rules) -> Result<(), String> {
-    for (name, value) in a.iter() {
+    for (name, value) in a {
         match b.get(name) {
             Some(found) => same_at(&at.child(name), value, found, rules)?,
             None => return Err(differ(&at.child(name), &short(value), "no such member")),
@@ -70,7 +70,8 @@ fn same_members(at: &Pointer, a: &Object, b: &Object, rules: Rules) -> Result<()
     if let Some((name, value)) = b.iter().find(|(name, _)| !a.contains_key(name)) {
         return Err(differ(&at.child(name), "no such member", &short(value)));
     }
-    let names = |object: &Object| object.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>().join(", ");
+    let names =
+        |object: &Object| object.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>().join(", ");
     if rules.order && names(a) != names(b) {
         return Err(differ(at, &format!("the order {}", names(a)), &names(b)));
     }
@@ -144,6 +145,9 @@ mod tests {
             same(&value!({}), &value!({"a": 1}), Rules::EXACT).unwrap_err(),
             "at /a: expected no such member, found 1"
         );
-        assert_eq!(same(&value!([1]), &value!([1, 2]), Rules::EXACT).unwrap_err(), "expected [1], found [1,2]");
+        assert_eq!(
+            same(&value!([1]), &value!([1, 2]), Rules::EXACT).unwrap_err(),
+            "expected [1], found [1,2]"
+        );
     }
 }

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jaren_json::{Duplicates, Integers, Pointer, ReadError, ReadOptions, Value, locate, read as read_json, value};
+use jaren_json::{
+    Duplicates, Integers, Pointer, ReadError, ReadOptions, Value, locate, read as read_json, value,
+};
 use thiserror::Error;
 
 use crate::case::{Case, DOCUMENTS};
@@ -26,7 +28,8 @@ pub(crate) enum CorpusError {
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Case>, CorpusError> {
     let mut cases = Vec::new();
     for path in paths {
-        let path = fs::canonicalize(path).map_err(|source| CorpusError::File { path: path.clone(), source })?;
+        let path =
+            fs::canonicalize(path).map_err(|source| CorpusError::File { path: path.clone(), source })?;
         let mut files = Vec::new();
         if path.is_dir() {
             walk(&path, &mut files)?;
@@ -149,14 +152,14 @@ mod tests {
 
     #[test]
     fn a_document_that_the_strict_reader_refuses_is_noted_with_its_place() {
-        let text = br#"[{"name":"a","document":{"x":{"y":1,"y":2}}},{"name":"b","query":[1,9007199254740993]},
+        let text =
+            br#"[{"name":"a","document":{"x":{"y":1,"y":2}}},{"name":"b","query":[1,9007199254740993]},
             {"name":"c","query":1,"input":{"z":1,"z":2}}]"#;
         let file = read_json(text, &lenient()).unwrap();
         let mut cases: Vec<_> =
             file.as_array().unwrap().iter().map(|case| Case::new(Kind::Dag, case.clone()).unwrap()).collect();
         refuse(&mut cases, text);
-        let refused: Vec<_> =
-            cases.iter().map(|case| case.refused.as_ref().map(|pointer| pointer.as_str())).collect();
+        let refused: Vec<_> = cases.iter().map(|case| case.refused.as_ref().map(Pointer::as_str)).collect();
         assert_eq!(refused, [Some("/x/y"), Some("/1"), None]);
     }
 }

@@ -24,8 +24,8 @@ impl ExpectedFailures {
         if !path.exists() {
             return Ok(Self { path, names: None });
         }
-        let text = fs::read_to_string(&path)
-            .map_err(|source| CorpusError::File { path: path.clone(), source })?;
+        let text =
+            fs::read_to_string(&path).map_err(|source| CorpusError::File { path: path.clone(), source })?;
         let names: Vec<String> = text.lines().map(parse).collect();
         if !names.is_sorted() {
             return Err(CorpusError::Shape { path, found: "the names are not sorted".to_owned() });
@@ -43,7 +43,12 @@ impl ExpectedFailures {
 
     /// Writes the list without what passed and, when the whole corpus ran, without names that no case has. A folder
     /// that has no list yet gets what failed.
-    pub(crate) fn bless(&self, failed: &BTreeSet<&str>, ran: &BTreeSet<&str>, whole: bool) -> Result<(), CorpusError> {
+    pub(crate) fn bless(
+        &self,
+        failed: &BTreeSet<&str>,
+        ran: &BTreeSet<&str>,
+        whole: bool,
+    ) -> Result<(), CorpusError> {
         let names: BTreeSet<&str> = match &self.names {
             None => failed.clone(),
             Some(names) => names

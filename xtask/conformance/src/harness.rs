@@ -70,7 +70,10 @@ pub(crate) fn run(cases: &[Case]) -> Vec<Trial> {
         }
     });
     set_hook(previous);
-    trials.into_iter().map(|trial| trial.unwrap_or_else(|| Trial::Crashed("did not finish".to_owned()))).collect()
+    trials
+        .into_iter()
+        .map(|trial| trial.unwrap_or_else(|| Trial::Crashed("did not finish".to_owned())))
+        .collect()
 }
 
 fn work(cases: &[Case], next: &AtomicUsize, sender: &Sender<Said>) {

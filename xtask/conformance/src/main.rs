@@ -107,11 +107,11 @@ fn default_paths() -> Vec<PathBuf> {
 }
 
 /// The results by folder, each with its list.
-fn folders<'a>(
-    cases: &'a [Case],
+fn folders(
+    cases: &[Case],
     results: Vec<harness::Trial>,
     whole: bool,
-) -> Result<Vec<Folder<'a>>, corpus::CorpusError> {
+) -> Result<Vec<Folder<'_>>, corpus::CorpusError> {
     let mut by_kind: BTreeMap<Kind, Vec<(&Case, harness::Trial)>> = BTreeMap::new();
     for (case, result) in cases.iter().zip(results) {
         by_kind.entry(case.kind).or_default().push((case, result));

@@ -31,7 +31,12 @@ enum Standing {
 }
 
 impl<'a> Folder<'a> {
-    pub(crate) fn new(kind: Kind, list: ExpectedFailures, trials: Vec<(&'a Case, Trial)>, whole: bool) -> Self {
+    pub(crate) fn new(
+        kind: Kind,
+        list: ExpectedFailures,
+        trials: Vec<(&'a Case, Trial)>,
+        whole: bool,
+    ) -> Self {
         Self { kind, list, trials, whole }
     }
 
@@ -77,7 +82,10 @@ impl<'a> Folder<'a> {
             match self.standing(case, trial) {
                 Standing::Failed => lines.push(format!("failed: {}: {}", case.name, trial.difference())),
                 Standing::UnexpectedPass => {
-                    lines.push(format!("passes and is listed as an expected failure (--bless): {}", case.name));
+                    lines.push(format!(
+                        "passes and is listed as an expected failure (--bless): {}",
+                        case.name
+                    ));
                 }
                 Standing::Passed | Standing::ExpectedFailure | Standing::Quirk => {}
             }
