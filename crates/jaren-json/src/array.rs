@@ -1,0 +1,123 @@
+//! Arrays: elements in one shared allocation behind one word.
+
+use std::fmt;
+use std::ops::Deref;
+
+use triomphe::ThinArc;
+
+use crate::{Value, deep};
+
+/// An immutable array of values, cheap to clone; it dereferences to `[Value]`.
+///
+/// Equality is element by element, with the laws of [`Value`].
+#[derive(Clone, Default)]
+pub struct Array(Option<ArrayArc>);
+
+/// Elements with the depth of the array before them.
+pub(crate) type ArrayArc = ThinArc<u32, Value>;
+
+impl Array {
+    /// The elements in order.
+    #[inline]
+    pub fn as_slice(&self) -> &[Value] {
+        match &self.0 {
+            Some(arc) => &arc.slice,
+            None => &[],
+        }
+    }
+
+    /// Whether both are the same allocation (two empty arrays are).
+    #[inline]
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => a.ptr() == b.ptr(),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// How many containers lie on the deepest way down, this one included; at most `u32::MAX`.
+    #[inline]
+    pub fn depth(&self) -> u32 {
+        match &self.0 {
+            Some(arc) => arc.header.header,
+            None => 1,
+        }
+    }
+
+    /// An array of exactly these elements.
+    #[inline]
+    pub(crate) fn from_exact(elements: impl ExactSizeIterator<Item = Value>, depth: u32) -> Self {
+        if elements.len() == 0 {
+            return Self(None);
+        }
+        Self(Some(ThinArc::from_header_and_iter(depth, elements)))
+    }
+
+    /// The shared part, leaving an empty array behind.
+    pub(crate) fn take_arc(&mut self) -> Option<ArrayArc> {
+        self.0.take()
+    }
+}
+
+impl Drop for Array {
+    #[inline]
+    fn drop(&mut self) {
+        if self.depth() > deep::DEPTH_DIRECT
+            && let Some(arc) = self.0.take()
+        {
+            deep::dismantle(deep::Part::Array(arc));
+        }
+    }
+}
+
+impl Deref for Array {
+    type Target = [Value];
+
+    #[inline]
+    fn deref(&self) -> &[Value] {
+        self.as_slice()
+    }
+}
+
+impl From<Vec<Value>> for Array {
+    fn from(elements: Vec<Value>) -> Self {
+        let depth = deep::depth_over(&elements);
+        Self::from_exact(elements.into_iter(), depth)
+    }
+}
+
+impl From<&[Value]> for Array {
+    fn from(elements: &[Value]) -> Self {
+        Self::from_exact(elements.iter().cloned(), deep::depth_over(elements))
+    }
+}
+
+impl<V: Into<Value>> FromIterator<V> for Array {
+    fn from_iter<I: IntoIterator<Item = V>>(elements: I) -> Self {
+        Self::from(elements.into_iter().map(Into::into).collect::<Vec<Value>>())
+    }
+}
+
+impl<'a> IntoIterator for &'a Array {
+    type Item = &'a Value;
+    type IntoIter = std::slice::Iter<'a, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.as_slice().iter()
+    }
+}
+
+impl PartialEq for Array {
+    fn eq(&self, other: &Self) -> bool {
+        crate::equal::arrays(self, other)
+    }
+}
+
+impl Eq for Array {}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&Value::Array(self.clone()), f)
+    }
+}

@@ -1,0 +1,260 @@
+//! Finding a batch that leads from one value to another (durable D10 to D14).
+
+use super::op::{Op, Path, Segment};
+use super::text::{overlap, utf16_len};
+use super::is_reserved;
+use crate::{Array, Object, Str, Value, equal};
+
+/// A batch of more operations becomes one `r` (durable D13).
+pub const OPS_MAX: usize = 4096;
+
+/// A batch of fewer estimated characters is never compared with the whole value (durable D13).
+const COST_MIN: usize = 65_536;
+
+/// So many ways of shifting an array are tried in each direction (durable D12).
+const SHIFTS_MAX: usize = 16;
+
+/// Below this depth a changed part is set as a whole.
+const DEPTH_MAX: usize = 128;
+
+/// A batch that leads from the old value to the new one; empty where they are equal.
+///
+/// Parts that are the same allocation in both are skipped without a look inside.
+pub fn diff(old: &Value, new: &Value) -> Vec<Op> {
+    let mut diff = Diff { ops: Vec::new(), path: Vec::new() };
+    diff.value(old, new);
+    let ops = diff.ops;
+    let replace = ops.len() > OPS_MAX || {
+        let cost = ops.iter().map(cost_of_op).fold(0, usize::saturating_add);
+        cost >= COST_MIN && cost >= cost_of(new)
+    };
+    if replace { vec![Op::Replace(new.clone())] } else { ops }
+}
+
+struct Diff {
+    ops: Vec<Op>,
+    /// Where the values that are compared stand.
+    path: Path,
+}
+
+impl Diff {
+    fn value(&mut self, old: &Value, new: &Value) {
+        // One operation too many is enough to know that the whole value is written.
+        if old.ptr_eq(new) || self.ops.len() > OPS_MAX {
+            return;
+        }
+        match (old, new) {
+            (Value::Object(a), Value::Object(b)) if self.path.len() < DEPTH_MAX => self.object(a, b),
+            (Value::Array(a), Value::Array(b)) if self.path.len() < DEPTH_MAX => self.array(a, b),
+            (Value::String(a), Value::String(b)) if !self.path.is_empty() => self.text(a, b),
+            (old, new) if old == new => {}
+            (_, new) => self.set(new),
+        }
+    }
+
+    /// Compares what lies one step down.
+    fn below(&mut self, segment: Segment, old: &Value, new: &Value) {
+        self.path.push(segment);
+        self.value(old, new);
+        self.path.pop();
+    }
+
+    fn set(&mut self, new: &Value) {
+        let value = new.clone();
+        let path = self.path.clone();
+        self.ops.push(if path.is_empty() { Op::Replace(value) } else { Op::Set { path, value } });
+    }
+
+    fn object(&mut self, old: &Object, new: &Object) {
+        let reserved = |object: &Object| object.keys().iter().any(|name| is_reserved(name));
+        if reserved(old) || reserved(new) {
+            if old != new {
+                self.set(&Value::Object(new.clone()));
+            }
+            return;
+        }
+        for (name, value) in new.keys().iter().zip(new.values()) {
+            let segment = Segment::Key(name.clone());
+            match old.get(name) {
+                Some(before) if before.ptr_eq(value) => {}
+                Some(before) => self.below(segment, before, value),
+                None => {
+                    let path = self.path_to(segment);
+                    self.ops.push(Op::Set { path, value: value.clone() });
+                }
+            }
+            if self.ops.len() > OPS_MAX {
+                return;
+            }
+        }
+        for name in old.keys() {
+            if !new.contains_key(name) {
+                let path = self.path_to(Segment::Key(name.clone()));
+                self.ops.push(Op::Delete { path });
+            }
+        }
+    }
+
+    fn path_to(&self, segment: Segment) -> Path {
+        let mut path = Path::with_capacity(self.path.len().saturating_add(1));
+        path.extend_from_slice(&self.path);
+        path.push(segment);
+        path
+    }
+
+    /// Appends, drops the beginning and appends, or sets (durable D11).
+    fn text(&mut self, old: &Str, new: &Str) {
+        if old == new {
+            return;
+        }
+        let path = || self.path.clone();
+        if let Some(added) = new.strip_prefix(old.as_str()) {
+            self.ops.push(Op::Append { path: path(), text: added.into() });
+            return;
+        }
+        let kept = overlap(old, new);
+        let (Some(gone), Some(added)) = (old.get(..old.len() - kept), new.get(kept..)) else { return };
+        if kept == 0 {
+            return self.set(&Value::from(new));
+        }
+        let (trim, append) = (Op::Trim { path: path(), units: utf16_len(gone) }, Op::Append { path: path(), text: added.into() });
+        self.ops.push(trim);
+        if !added.is_empty() {
+            self.ops.push(append);
+        }
+    }
+
+    fn array(&mut self, old: &Array, new: &Array) {
+        let prefix = old.iter().zip(new.iter()).take_while(|(a, b)| a == b).count();
+        let (old_rest, new_rest) = (rest(old, prefix), rest(new, prefix));
+        let suffix = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
+        let (old_mid, new_mid) = (head(old_rest, old_rest.len() - suffix), head(new_rest, new_rest.len() - suffix));
+        if old.len() != new.len() {
+            return self.splice(prefix, old_mid.len(), new_mid);
+        }
+        let mismatches = || old_mid.iter().zip(new_mid).filter(|(a, b)| a != b);
+        if mismatches().nth(1).is_none() {
+            return self.elements(prefix, old_mid, new_mid);
+        }
+        if let Some(order) = permutation(old_mid, new_mid) {
+            let order = (0..prefix).chain(order.into_iter().map(|from| from.saturating_add(prefix))).chain(old.len() - suffix..old.len());
+            let order = order.map(|from| from as u64).collect();
+            self.ops.push(Op::Reorder { path: self.path.clone(), order });
+            return;
+        }
+        if let Some(by) = shift(old, new) {
+            self.splice(0, by, &[]);
+            return self.splice(old.len() - by, 0, rest(new, new.len() - by));
+        }
+        if let Some(by) = shift(new, old) {
+            self.splice(old.len() - by, by, &[]);
+            return self.splice(0, 0, head(new, by));
+        }
+        self.elements(prefix, old_mid, new_mid);
+    }
+
+    fn elements(&mut self, from: usize, old: &[Value], new: &[Value]) {
+        for ((old, new), index) in old.iter().zip(new).zip(from as u64..) {
+            if !old.ptr_eq(new) {
+                self.below(Segment::Index(index), old, new);
+            }
+        }
+    }
+
+    fn splice(&mut self, index: usize, remove: usize, items: &[Value]) {
+        let (index, remove, items) = (index as u64, remove as u64, items.to_vec());
+        self.ops.push(Op::Splice { path: self.path.clone(), index, remove, items });
+    }
+}
+
+fn rest(values: &[Value], from: usize) -> &[Value] {
+    values.get(from..).unwrap_or_default()
+}
+
+fn head(values: &[Value], length: usize) -> &[Value] {
+    values.get(..length).unwrap_or(values)
+}
+
+/// By how much `old` is shifted towards the front in `new`, the freed places at the end being new.
+fn shift(old: &[Value], new: &[Value]) -> Option<usize> {
+    let first = new.first()?;
+    let candidates = (1..old.len()).filter(|by| old.get(*by).is_some_and(|value| value == first));
+    candidates.take(SHIFTS_MAX).find(|by| rest(old, *by) == head(new, new.len() - *by))
+}
+
+/// The order in which the elements of `old` make up `new`, if they do.
+fn permutation(old: &[Value], new: &[Value]) -> Option<Vec<usize>> {
+    /// Among so many elements of one fingerprint the equal one is looked for.
+    const ALIKE_MAX: usize = 32;
+    let marked = |values: &[Value]| {
+        let mut marks: Vec<(u64, usize)> = values.iter().map(equal::fingerprint).zip(0..).collect();
+        marks.sort_unstable();
+        marks
+    };
+    let (from, to) = (marked(old), marked(new));
+    if from.iter().zip(&to).any(|(a, b)| a.0 != b.0) {
+        return None;
+    }
+    let mut order = vec![0; old.len()];
+    let mut used = vec![false; from.len()];
+    let mut start = 0;
+    for (index, (mark, target)) in to.iter().enumerate() {
+        if index > 0 && to.get(index - 1).is_some_and(|before| before.0 != *mark) {
+            start = index;
+        }
+        while used.get(start).is_some_and(|used| *used) {
+            start += 1;
+        }
+        let wanted = new.get(*target)?;
+        let alike = from.iter().enumerate().skip(start).take(ALIKE_MAX).take_while(|(_, (other, _))| other == mark);
+        let (place, source) = alike
+            .filter(|(place, _)| used.get(*place) == Some(&false))
+            .map(|(place, (_, source))| (place, *source))
+            .find(|(_, source)| old.get(*source) == Some(wanted))?;
+        *used.get_mut(place)? = true;
+        *order.get_mut(*target)? = source;
+    }
+    Some(order)
+}
+
+/// About how many characters an operation has as text.
+fn cost_of_op(op: &Op) -> usize {
+    const FIXED: usize = 8;
+    let path = |path: &Path| -> usize {
+        path.iter().map(|segment| match segment {
+            Segment::Key(name) => name.len().saturating_add(3),
+            Segment::Index(_) => 4,
+        }).sum()
+    };
+    let rest = match op {
+        Op::Replace(value) => cost_of(value),
+        Op::Set { path: at, value } => path(at).saturating_add(cost_of(value)),
+        Op::Delete { path: at } | Op::Trim { path: at, .. } => path(at),
+        Op::Append { path: at, text } => path(at).saturating_add(text.len()),
+        Op::Splice { path: at, items, .. } => items.iter().map(cost_of).fold(path(at), usize::saturating_add),
+        Op::Reorder { path: at, order } => path(at).saturating_add(order.len().saturating_mul(4)),
+    };
+    rest.saturating_add(FIXED)
+}
+
+/// About how many characters a value has as text.
+fn cost_of(value: &Value) -> usize {
+    let mut cost = 0_usize;
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        cost = cost.saturating_add(match value {
+            Value::Null | Value::Bool(_) => 5,
+            Value::Number(_) => 8,
+            Value::String(text) => text.len().saturating_add(3),
+            Value::Array(array) => {
+                pending.extend(array.iter());
+                2
+            }
+            Value::Object(object) => {
+                pending.extend(object.values());
+                object.keys().iter().map(|name| name.len().saturating_add(4)).sum::<usize>().saturating_add(2)
+            }
+        });
+    }
+    cost
+}

@@ -1,0 +1,28 @@
+//! Deltas: what changed between two values, as a batch of operations (durable D1 to D14).
+//!
+//! [`diff`] finds a batch, [`apply`] carries it out; what it does not touch is shared with the old value.
+//! [`ops_to_value`] and [`ops_from_value`] turn a batch into its JSON form and back.
+//!
+//! Batches are not canonical: equal changes may be written differently (durable D9). Equality of values does not see the
+//! order of members, and neither does a delta: `apply(old, diff(old, new))` equals `new`.
+
+mod apply;
+mod diff;
+mod error;
+mod form;
+mod op;
+mod text;
+
+pub use apply::apply;
+pub use diff::{OPS_MAX, diff};
+pub use error::{DeltaError, DeltaErrorKind};
+pub use form::{ops_from_value, ops_to_value};
+pub use op::{Op, Path, Segment};
+
+/// Names that no path goes through (durable D3): in the format's first home they reach behind an object.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    matches!(name, "__proto__" | "constructor" | "prototype")
+}
+
+/// How many segments a path may have.
+pub const PATH_MAX: usize = 512;

@@ -1,0 +1,213 @@
+//! Defects of documents: a code, a pointer into the document, a message, a cause.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::Pointer;
+
+/// How a pointer appears in a message: the root by its name.
+pub(crate) fn place(pointer: &Pointer) -> &str {
+    if pointer.is_root() { "the root" } else { pointer.as_str() }
+}
+
+/// One defect of a document.
+///
+/// Displayed as `JF0006 at /transitions/0/to: …`. Messages are lower-case fragments that name pointers and types, not
+/// values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    code: &'static str,
+    pointer: Pointer,
+    /// Boxed because it is rare.
+    place: Option<Box<Pointer>>,
+    message: String,
+    cause: Option<Box<Diagnostic>>,
+}
+
+impl Diagnostic {
+    /// A defect at a place in the document; the code is stable, the format's own.
+    pub fn new(code: &'static str, pointer: Pointer, message: impl Into<String>) -> Self {
+        Self { code, pointer, place: None, message: message.into(), cause: None }
+    }
+
+    /// This defect, shown at another place of the text that its author wrote than its pointer says: a format may
+    /// publish a pointer into a document that was derived or embedded.
+    #[must_use]
+    pub fn with_place(mut self, place: Pointer) -> Self {
+        self.place = Some(Box::new(place));
+        self
+    }
+
+    /// This defect as the consequence of another one.
+    #[must_use]
+    pub fn with_cause(mut self, cause: Self) -> Self {
+        self.cause = Some(Box::new(cause));
+        self
+    }
+
+    /// The same defect in a document that holds this one at `prefix`; causes move along.
+    #[must_use]
+    pub fn under(mut self, prefix: &Pointer) -> Self {
+        self.pointer = prefix.join(&self.pointer);
+        self.place = self.place.map(|place| Box::new(prefix.join(&place)));
+        self.cause = self.cause.map(|cause| Box::new(cause.under(prefix)));
+        self
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// Where in the document.
+    pub fn pointer(&self) -> &Pointer {
+        &self.pointer
+    }
+
+    /// Where to show it in the text that its author wrote: the pointer, unless the format's pointer leads elsewhere.
+    pub fn place(&self) -> &Pointer {
+        self.place.as_deref().unwrap_or(&self.pointer)
+    }
+
+    /// What is wrong, without code and place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The defect that led to this one.
+    pub fn cause(&self) -> Option<&Self> {
+        self.cause.as_deref()
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}: {}", self.code, place(&self.pointer), self.message)
+    }
+}
+
+impl Error for Diagnostic {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
+/// Every defect that a compiler found in a document: at least one, the first being the one that it is known by.
+///
+/// One word wide. Displayed as the first defect and the number of the others.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Report(Box<Defects>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Defects {
+    first: Diagnostic,
+    rest: Vec<Diagnostic>,
+}
+
+const _: () = assert!(size_of::<Report>() == size_of::<usize>(), "an error is one word");
+
+impl Report {
+    /// A report of one defect.
+    pub fn new(first: Diagnostic) -> Self {
+        Self(Box::new(Defects { first, rest: Vec::new() }))
+    }
+
+    /// A report of these defects, or nothing where there is none.
+    pub fn from_defects(defects: impl IntoIterator<Item = Diagnostic>) -> Option<Self> {
+        let mut defects = defects.into_iter();
+        let first = defects.next()?;
+        Some(Self(Box::new(Defects { first, rest: defects.collect() })))
+    }
+
+    /// Adds a defect behind the others.
+    pub fn push(&mut self, defect: Diagnostic) {
+        self.0.rest.push(defect);
+    }
+
+    /// The defect that the document is known by.
+    pub fn first(&self) -> &Diagnostic {
+        &self.0.first
+    }
+
+    /// The first defect, alone.
+    pub fn into_first(self) -> Diagnostic {
+        self.0.first
+    }
+
+    /// How many defects there are; never zero.
+    #[expect(clippy::len_without_is_empty, reason = "a report is never empty")]
+    pub fn len(&self) -> usize {
+        self.0.rest.len().saturating_add(1)
+    }
+
+    /// The defects, the first one first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Diagnostic> {
+        // A chain does not know its exact length.
+        (0..self.len()).map(|index| match index.checked_sub(1) {
+            None => &self.0.first,
+            Some(index) => self.0.rest.get(index).unwrap_or(&self.0.first),
+        })
+    }
+
+    /// The same report on a document that holds this one at `prefix`.
+    #[must_use]
+    pub fn under(self, prefix: &Pointer) -> Self {
+        let Defects { first, rest } = *self.0;
+        let rest = rest.into_iter().map(|defect| defect.under(prefix)).collect();
+        Self(Box::new(Defects { first: first.under(prefix), rest }))
+    }
+}
+
+impl From<Diagnostic> for Report {
+    fn from(defect: Diagnostic) -> Self {
+        Self::new(defect)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0.first, f)?;
+        match self.0.rest.len() {
+            0 => Ok(()),
+            1 => f.write_str(" (and 1 more defect)"),
+            more => write!(f, " (and {more} more defects)"),
+        }
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Error for Report {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.first.source()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_names_its_first_defect_and_counts_the_others() {
+        let defect = |code, pointer| Diagnostic::new(code, Pointer::parse(pointer).unwrap(), "names no state");
+        let mut report = Report::new(defect("JF0006", "/transitions/0/to"));
+        assert_eq!(report.to_string(), "JF0006 at /transitions/0/to: names no state");
+        report.push(defect("JF0007", "").with_cause(defect("JQ0003", "/guard")));
+        assert_eq!(report.to_string(), "JF0006 at /transitions/0/to: names no state (and 1 more defect)");
+        assert_eq!(report.iter().map(Diagnostic::code).collect::<Vec<_>>(), ["JF0006", "JF0007"]);
+
+        let report = report.under(&Pointer::parse("/states/a").unwrap());
+        let last = report.iter().last().unwrap();
+        assert_eq!(last.pointer(), &"/states/a");
+        assert_eq!(last.source().unwrap().to_string(), "JQ0003 at /states/a/guard: names no state");
+        assert_eq!(Report::from_defects([]), None);
+
+        let carried = defect("JF0018", "/nodes/task/run").with_place(Pointer::parse("/work/task").unwrap());
+        assert_eq!(carried.pointer(), &"/nodes/task/run");
+        assert_eq!(carried.under(&Pointer::parse("/states/a").unwrap()).place(), &"/states/a/work/task");
+    }
+}

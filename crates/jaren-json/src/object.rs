@@ -1,0 +1,367 @@
+//! Objects: a shape and the members' values in one shared allocation behind one word.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use triomphe::ThinArc;
+
+use crate::{Shape, SlotHint, Str, Value, deep};
+
+/// An immutable object that keeps the order of its members, cheap to clone.
+///
+/// Equality does not see the order of members.
+#[derive(Clone, Default)]
+pub struct Object(Option<ObjectArc>);
+
+/// The members' values, with the shape that names them before them.
+pub(crate) type ObjectArc = ThinArc<Header, Value>;
+
+/// What stands before an object's values.
+pub(crate) struct Header {
+    shape: Shape,
+    depth: u32,
+}
+
+impl Object {
+    /// An object of that shape with these values, or nothing where their number is not the shape's.
+    pub fn from_shape(shape: &Shape, values: Vec<Value>) -> Option<Self> {
+        (shape.names().len() == values.len()).then(|| {
+            let depth = deep::depth_over(&values);
+            Self::from_exact(shape.clone(), values.into_iter(), depth)
+        })
+    }
+
+    /// An object of as many values as the shape has names.
+    #[inline]
+    pub(crate) fn from_exact(shape: Shape, values: impl ExactSizeIterator<Item = Value>, depth: u32) -> Self {
+        debug_assert_eq!(shape.names().len(), values.len(), "a value for each name");
+        if values.len() == 0 {
+            return Self(None);
+        }
+        Self(Some(ThinArc::from_header_and_iter(Header { shape, depth }, values)))
+    }
+
+    /// How many members it has.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.values().len()
+    }
+
+    /// Whether it has no member.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The names of its members, in order.
+    #[inline]
+    pub fn keys(&self) -> &[Str] {
+        match &self.0 {
+            Some(arc) => arc.header.header.shape.names(),
+            None => &[],
+        }
+    }
+
+    /// The values of its members, in order.
+    #[inline]
+    pub fn values(&self) -> &[Value] {
+        match &self.0 {
+            Some(arc) => &arc.slice,
+            None => &[],
+        }
+    }
+
+    /// Its shape, to make more objects of the same; the empty object has none.
+    #[inline]
+    pub fn shape(&self) -> Option<&Shape> {
+        self.0.as_ref().map(|arc| &arc.header.header.shape)
+    }
+
+    /// The value of the member of that name.
+    #[inline]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let arc = self.0.as_ref()?;
+        arc.slice.get(arc.header.header.shape.position(name)?)
+    }
+
+    /// The value of the member of that name, looked for first where the hint says.
+    #[inline]
+    pub fn get_hinted(&self, name: &str, hint: &SlotHint) -> Option<&Value> {
+        let arc = self.0.as_ref()?;
+        arc.slice.get(arc.header.header.shape.position_hinted(name, hint)?)
+    }
+
+    /// Whether it has a member of that name.
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Its members in order.
+    #[inline]
+    pub fn iter(&self) -> Members<'_> {
+        Members { names: self.keys().iter(), values: self.values().iter() }
+    }
+
+    /// Its members in canonical order: by the UTF-16 code units of their names.
+    pub fn iter_sorted(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
+        self.sorted_positions().iter().map(|position| {
+            let position = *position as usize;
+            match (self.keys().get(position), self.values().get(position)) {
+                (Some(name), Some(value)) => (name.as_str(), value),
+                _ => ("", &Value::Null),
+            }
+        })
+    }
+
+    /// Where its members stand, in canonical order.
+    #[inline]
+    pub(crate) fn sorted_positions(&self) -> &[u32] {
+        self.shape().map_or(&[], Shape::order)
+    }
+
+    /// How many containers lie on the deepest way down, this one included; at most `u32::MAX`.
+    #[inline]
+    pub fn depth(&self) -> u32 {
+        match &self.0 {
+            Some(arc) => arc.header.header.depth,
+            None => 1,
+        }
+    }
+
+    /// Whether both are the same allocation (two empty objects are).
+    #[inline]
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => a.ptr() == b.ptr(),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// The same object with that member set: in its place where it exists, else as the last one.
+    #[must_use]
+    pub fn with(&self, name: impl Into<Str>, value: impl Into<Value>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        let mut values = Vec::with_capacity(self.len().saturating_add(1));
+        values.extend_from_slice(self.values());
+        if let Some(shape) = self.shape()
+            && let Some(position) = shape.position(&name)
+        {
+            if let Some(slot) = values.get_mut(position) {
+                *slot = value;
+            }
+            let depth = deep::depth_over(&values);
+            return Self::from_exact(shape.clone(), values.into_iter(), depth);
+        }
+        values.push(value);
+        let names = self.keys().iter().cloned().chain([name]).collect();
+        Self::from_distinct(names, values)
+    }
+
+    /// The same object without that member.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        let Some(removed) = self.shape().and_then(|shape| shape.position(name)) else { return self.clone() };
+        fn all_but<T: Clone>(items: &[T], removed: usize) -> Vec<T> {
+            items.iter().enumerate().filter(|(position, _)| *position != removed).map(|(_, item)| item.clone()).collect()
+        }
+        Self::from_distinct(all_but(self.keys(), removed), all_but(self.values(), removed))
+    }
+
+    /// An object of names that are known to differ.
+    pub(crate) fn from_distinct(names: Vec<Str>, values: Vec<Value>) -> Self {
+        let depth = deep::depth_over(&values);
+        Self::from_exact(Shape::from_distinct(names), values.into_iter(), depth)
+    }
+
+    /// The shared part, leaving an empty object behind.
+    pub(crate) fn take_arc(&mut self) -> Option<ObjectArc> {
+        self.0.take()
+    }
+}
+
+impl Drop for Object {
+    #[inline]
+    fn drop(&mut self) {
+        if self.depth() > deep::DEPTH_DIRECT
+            && let Some(arc) = self.0.take()
+        {
+            deep::dismantle(deep::Part::Object(arc));
+        }
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        crate::equal::objects(self, other)
+    }
+}
+
+impl Eq for Object {}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&Value::Object(self.clone()), f)
+    }
+}
+
+impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Object {
+    /// Of members of the same name the last one's value stays, at the first one's place.
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
+        let mut builder = ObjectBuilder::new();
+        for (name, value) in members {
+            builder.insert(name, value);
+        }
+        builder.build()
+    }
+}
+
+impl<'a> IntoIterator for &'a Object {
+    type Item = (&'a str, &'a Value);
+    type IntoIter = Members<'a>;
+
+    fn into_iter(self) -> Members<'a> {
+        self.iter()
+    }
+}
+
+/// The members of an object, in order.
+#[derive(Clone, Debug)]
+pub struct Members<'a> {
+    names: std::slice::Iter<'a, Str>,
+    values: std::slice::Iter<'a, Value>,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a str, &'a Value);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        Some((self.names.next()?.as_str(), self.values.next()?))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.values.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Members<'_> {}
+
+impl DoubleEndedIterator for Members<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        Some((self.names.next_back()?.as_str(), self.values.next_back()?))
+    }
+}
+
+/// Collects the members of an object.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct ObjectBuilder {
+    members: MemberList<Value>,
+}
+
+impl ObjectBuilder {
+    /// A builder without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets a member: in its place where it exists, else as the last one.
+    pub fn insert(&mut self, name: impl Into<Str>, value: impl Into<Value>) {
+        self.members.set(name.into(), value.into());
+    }
+
+    /// The value of a member that was inserted.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.members.position(name).and_then(|position| self.members.items.get(position))
+    }
+
+    /// The object.
+    #[must_use]
+    pub fn build(self) -> Object {
+        Object::from_distinct(self.members.names, self.members.items)
+    }
+}
+
+/// Named items in order: a short list is searched from the front, a long one through an index.
+///
+/// The index is a tree and not a hash table, so that no choice of names makes it slow.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberList<T> {
+    names: Vec<Str>,
+    items: Vec<T>,
+    index: BTreeMap<Str, usize>,
+}
+
+impl<T> Default for MemberList<T> {
+    fn default() -> Self {
+        Self { names: Vec::new(), items: Vec::new(), index: BTreeMap::new() }
+    }
+}
+
+impl<T> MemberList<T> {
+    /// Up to this many members are searched without the index.
+    const LINEAR_MAX: usize = 16;
+
+    /// A list of these names, known to differ, and as many items.
+    pub(crate) fn from_distinct(names: Vec<Str>, items: Vec<T>) -> Self {
+        let mut list = Self { names, items, index: BTreeMap::new() };
+        list.reindex();
+        list
+    }
+
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        if self.names.len() <= Self::LINEAR_MAX {
+            return self.names.iter().position(|candidate| candidate.as_str() == name);
+        }
+        self.index.get(name).copied()
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        let position = self.position(name)?;
+        self.items.get_mut(position)
+    }
+
+    /// Sets an item in its place, or as the last one; answers the place.
+    pub(crate) fn set(&mut self, name: Str, item: T) -> usize {
+        if let Some(position) = self.position(&name) {
+            if let Some(slot) = self.items.get_mut(position) {
+                *slot = item;
+            }
+            return position;
+        }
+        let position = self.names.len();
+        self.names.push(name.clone());
+        self.items.push(item);
+        match position.cmp(&Self::LINEAR_MAX) {
+            std::cmp::Ordering::Less => {}
+            std::cmp::Ordering::Equal => self.reindex(),
+            std::cmp::Ordering::Greater => {
+                self.index.insert(name, position);
+            }
+        }
+        position
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        let Some(position) = self.position(name) else { return };
+        self.names.remove(position);
+        self.items.remove(position);
+        self.reindex();
+    }
+
+    pub(crate) fn names(&self) -> &[Str] {
+        &self.names
+    }
+
+    pub(crate) fn into_parts(self) -> (Vec<Str>, Vec<T>) {
+        (self.names, self.items)
+    }
+
+    fn reindex(&mut self) {
+        self.index.clear();
+        if self.names.len() > Self::LINEAR_MAX {
+            self.index.extend(self.names.iter().cloned().zip(0..));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Shapes: the names of an object's members, shared by objects that have the same ones in the same order.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{self, AtomicU32};
+
+use triomphe::Arc;
+
+use crate::Str;
+
+/// Up to this many names are compared one by one; more are found by a sorted index.
+const LINEAR_MAX: usize = 12;
+
+/// The names of an object's members, in order, without repetition.
+///
+/// A producer of many like objects makes the shape once and gives it to each by [`crate::Object::from_shape`].
+#[derive(Clone)]
+pub struct Shape(Arc<Names>);
+
+struct Names {
+    names: Box<[Str]>,
+    /// Positions in the order of the names' UTF-16 code units: the canonical order, and an index. Made when asked for.
+    order: OnceLock<Box<[u32]>>,
+}
+
+impl Shape {
+    /// The shape of these names, or nothing where one is repeated or there are 2^32 or more.
+    pub fn new(names: impl IntoIterator<Item = impl Into<Str>>) -> Option<Self> {
+        let shape = Self::from_distinct(names.into_iter().map(Into::into).collect());
+        let few = u32::try_from(shape.names().len()).is_ok();
+        (few && shape.sorted().is_sorted_by(|a, b| a != b)).then_some(shape)
+    }
+
+    /// The shape of names that are known to differ and to be fewer than 2^32.
+    pub(crate) fn from_distinct(names: Vec<Str>) -> Self {
+        Self(Arc::new(Names { names: names.into_boxed_slice(), order: OnceLock::new() }))
+    }
+
+    /// The names in order.
+    #[inline]
+    pub fn names(&self) -> &[Str] {
+        &self.0.names
+    }
+
+    /// The place of a name.
+    #[inline]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        let names = self.names();
+        if names.len() <= LINEAR_MAX {
+            return names.iter().position(|candidate| candidate.as_str() == name);
+        }
+        self.indexed(name)
+    }
+
+    /// The place of a name that was probably where the hint says; the hint learns.
+    #[inline]
+    pub fn position_hinted(&self, name: &str, hint: &SlotHint) -> Option<usize> {
+        let guess = hint.load();
+        if self.names().get(guess).is_some_and(|candidate| candidate.as_str() == name) {
+            return Some(guess);
+        }
+        let position = self.position(name)?;
+        hint.store(position);
+        Some(position)
+    }
+
+    fn indexed(&self, name: &str) -> Option<usize> {
+        let order = self.order();
+        let found = order
+            .binary_search_by(|position| self.names().get(*position as usize).map_or(Ordering::Less, |n| utf16_cmp(n, name)))
+            .ok()?;
+        order.get(found).map(|position| *position as usize)
+    }
+
+    /// Positions in canonical order: by the UTF-16 code units of the names (RFC 8785, 3.2.3).
+    pub(crate) fn order(&self) -> &[u32] {
+        self.0.order.get_or_init(|| {
+            let mut named: Vec<(&Str, u32)> = self.names().iter().zip(0..).collect();
+            named.sort_unstable_by(|a, b| utf16_cmp(a.0, b.0));
+            named.into_iter().map(|(_, position)| position).collect()
+        })
+    }
+
+    /// The names in canonical order.
+    fn sorted(&self) -> impl Iterator<Item = &Str> {
+        self.order().iter().filter_map(|position| self.names().get(*position as usize))
+    }
+
+    /// Whether both are the same allocation.
+    #[inline]
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shape").field(&self.names()).finish()
+    }
+}
+
+/// Where a member was last found: kept beside code that looks the same name up in many objects.
+///
+/// It is only a guess, checked at every use, so it may be shared by threads and by objects of any shape.
+#[derive(Default)]
+pub struct SlotHint(AtomicU32);
+
+impl SlotHint {
+    /// A hint that knows nothing yet.
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    #[inline]
+    fn load(&self) -> usize {
+        self.0.load(atomic::Ordering::Relaxed) as usize
+    }
+
+    #[inline]
+    fn store(&self, position: usize) {
+        if let Ok(position) = u32::try_from(position) {
+            self.0.store(position, atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+impl Clone for SlotHint {
+    fn clone(&self) -> Self {
+        Self(AtomicU32::new(self.0.load(atomic::Ordering::Relaxed)))
+    }
+}
+
+impl fmt::Debug for SlotHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SlotHint").field(&self.load()).finish()
+    }
+}
+
+/// Compares texts by their UTF-16 code units, without converting them.
+///
+/// UTF-8 bytes order texts by code points. The two orders part only where a character outside the basic plane (lead byte
+/// F0 and up; in UTF-16 a surrogate, D800 to DFFF) meets one from U+E000 to U+FFFF (lead bytes EE and EF).
+pub(crate) fn utf16_cmp(a: &str, b: &str) -> Ordering {
+    fn rank(byte: u8) -> u8 {
+        if matches!(byte, 0xEE | 0xEF) { byte | 0xFE } else { byte }
+    }
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    match a.iter().zip(b).find(|(x, y)| x != y) {
+        Some((x, y)) if *x >= 0xEE && *y >= 0xEE => rank(*x).cmp(&rank(*y)),
+        Some((x, y)) => x.cmp(y),
+        None => a.len().cmp(&b.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_as_utf16_code_units() {
+        let texts = ["", "a", "ab", "é", "€", "\u{d7ff}", "\u{e000}", "\u{fb33}", "\u{ffff}", "\u{10000}", "😀", "\u{10ffff}"];
+        for a in texts {
+            for b in texts {
+                let expected = a.encode_utf16().cmp(b.encode_utf16());
+                assert_eq!(utf16_cmp(a, b), expected, "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn finds_names_in_small_and_large_shapes() {
+        for count in [0, 1, LINEAR_MAX, LINEAR_MAX + 1, 1000] {
+            let names: Vec<String> = (0..count).map(|n| format!("name-{n}")).collect();
+            let shape = Shape::new(&names).unwrap();
+            let hint = SlotHint::new();
+            for (position, name) in names.iter().enumerate() {
+                assert_eq!(shape.position(name), Some(position));
+                assert_eq!(shape.position_hinted(name, &hint), Some(position));
+                assert_eq!(shape.position_hinted(name, &hint), Some(position));
+            }
+            assert_eq!(shape.position("missing"), None);
+            assert_eq!(shape.position_hinted("missing", &hint), None);
+        }
+    }
+
+    #[test]
+    fn refuses_a_repeated_name() {
+        assert!(Shape::new(["a", "b", "a"]).is_none());
+    }
+}
