@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor};
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor,
+};
 
 use crate::ser::{DEPTH_MAX, NUMBER_TOKEN, Place, number_from_text};
 use crate::{Array, Object, ObjectBuilder, Pointer, Str, Value, diagnostic, number};
@@ -118,7 +120,11 @@ impl<'de> Deserializer<'de> for &'de Value {
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, FromValueError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, FromValueError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -173,7 +179,11 @@ fn visit_array<'de, V: Visitor<'de>>(array: &'de Array, visitor: V) -> Result<V:
     let value = visitor.visit_seq(&mut elements)?;
     match elements.elements.len() {
         0 => Ok(value),
-        _ => Err(FromValueError::custom(format_args!("expected an array of {} elements, found {}", elements.next, array.len()))),
+        _ => Err(FromValueError::custom(format_args!(
+            "expected an array of {} elements, found {}",
+            elements.next,
+            array.len()
+        ))),
     }
 }
 
@@ -189,7 +199,10 @@ struct Elements<'de> {
 impl<'de> de::SeqAccess<'de> for Elements<'de> {
     type Error = FromValueError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, FromValueError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, FromValueError> {
         let Some(element) = self.elements.next() else { return Ok(None) };
         let index = self.next;
         self.next = index.saturating_add(1);
@@ -209,7 +222,10 @@ struct Members<'de> {
 impl<'de> de::MapAccess<'de> for Members<'de> {
     type Error = FromValueError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, FromValueError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, FromValueError> {
         self.current = self.members.next();
         let Some((name, _)) = self.current else { return Ok(None) };
         seed.deserialize(Name(name)).map(Some).map_err(|error| error.within(name))
@@ -257,7 +273,11 @@ impl<'de> Deserializer<'de> for Name<'de> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, FromValueError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, FromValueError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -292,7 +312,11 @@ impl<'de> de::EnumAccess<'de> for Enum<'de> {
 
 impl<'de> Enum<'de> {
     fn content(&self, expected: &'static str) -> Result<&'de Value, FromValueError> {
-        let missing = || FromValueError::custom(format_args!("expected an object with one member, the variant with {expected}"));
+        let missing = || {
+            FromValueError::custom(format_args!(
+                "expected an object with one member, the variant with {expected}"
+            ))
+        };
         self.content.ok_or_else(missing)
     }
 }
@@ -304,7 +328,8 @@ impl<'de> de::VariantAccess<'de> for Enum<'de> {
         match self.content {
             None | Some(Value::Null) => Ok(()),
             Some(content) => {
-                let message = format_args!("expected null, as the variant has no content, found {}", content.kind());
+                let message =
+                    format_args!("expected null, as the variant has no content, found {}", content.kind());
                 Err(FromValueError::custom(message).within(self.variant))
             }
         }
@@ -392,7 +417,8 @@ struct Any {
 impl Any {
     fn deeper<E: de::Error>(self) -> Result<Self, E> {
         let depth_left = self.depth_left.checked_sub(1);
-        let depth_left = depth_left.ok_or_else(|| E::custom(format_args!("it is more than {DEPTH_MAX} deep")))?;
+        let depth_left =
+            depth_left.ok_or_else(|| E::custom(format_args!("it is more than {DEPTH_MAX} deep")))?;
         Ok(Self { depth_left })
     }
 }

@@ -2,9 +2,9 @@
 
 use triomphe::Arc;
 
+use crate::Value;
 use crate::array::ArrayArc;
 use crate::object::ObjectArc;
-use crate::Value;
 
 /// Values up to this depth are dropped by plain recursion, deeper ones by [`dismantle`].
 pub(crate) const DEPTH_DIRECT: u32 = 64;

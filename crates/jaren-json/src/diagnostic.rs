@@ -193,7 +193,8 @@ mod tests {
 
     #[test]
     fn a_report_names_its_first_defect_and_counts_the_others() {
-        let defect = |code, pointer| Diagnostic::new(code, Pointer::parse(pointer).unwrap(), "names no state");
+        let defect =
+            |code, pointer| Diagnostic::new(code, Pointer::parse(pointer).unwrap(), "names no state");
         let mut report = Report::new(defect("JF0006", "/transitions/0/to"));
         assert_eq!(report.to_string(), "JF0006 at /transitions/0/to: names no state");
         report.push(defect("JF0007", "").with_cause(defect("JQ0003", "/guard")));

@@ -98,7 +98,9 @@ fn fingerprint_to(value: &Value, levels: u32) -> u64 {
         // Adding zero makes a negative zero a positive one.
         Value::Number(number) => mix(5, (number + 0.0).to_bits()),
         Value::String(text) => bytes(6, text.as_bytes()),
-        Value::Array(array) => array.iter().fold(mix(7, array.len() as u64), |hash, element| mix(hash, below(element))),
+        Value::Array(array) => {
+            array.iter().fold(mix(7, array.len() as u64), |hash, element| mix(hash, below(element)))
+        }
         Value::Object(object) => object
             .iter()
             // A sum does not see the order of members.
@@ -110,7 +112,8 @@ fn fingerprint_to(value: &Value, levels: u32) -> u64 {
 
 fn bytes(seed: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
-    let hash = words.iter().fold(mix(seed, bytes.len() as u64), |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    let hash =
+        words.iter().fold(mix(seed, bytes.len() as u64), |hash, word| mix(hash, u64::from_le_bytes(*word)));
     rest.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte)))
 }
 

@@ -13,7 +13,11 @@ pub struct InexactInteger;
 pub(crate) fn safe_integer(number: f64) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "the conversion back shows whether it was exact")]
     let integer = number as i64;
-    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exact within the safe range, checked below")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::float_cmp,
+        reason = "exact within the safe range, checked below"
+    )]
     let same = integer as f64 == number;
     (same && integer.unsigned_abs() <= SAFE_MAX).then_some(integer)
 }
@@ -66,8 +70,8 @@ pub(crate) struct Literal<'a> {
 
 /// The powers of ten that a double holds exactly.
 const POWERS_OF_TEN: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
 ];
 
 impl Literal<'_> {

@@ -163,7 +163,12 @@ impl Object {
     pub fn without(&self, name: &str) -> Self {
         let Some(removed) = self.shape().and_then(|shape| shape.position(name)) else { return self.clone() };
         fn all_but<T: Clone>(items: &[T], removed: usize) -> Vec<T> {
-            items.iter().enumerate().filter(|(position, _)| *position != removed).map(|(_, item)| item.clone()).collect()
+            items
+                .iter()
+                .enumerate()
+                .filter(|(position, _)| *position != removed)
+                .map(|(_, item)| item.clone())
+                .collect()
         }
         Self::from_distinct(all_but(self.keys(), removed), all_but(self.values(), removed))
     }

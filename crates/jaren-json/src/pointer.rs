@@ -103,7 +103,11 @@ impl Pointer {
         // What stands before the first slash is empty and no token.
         tokens.next();
         tokens.map(|token| {
-            if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
+            if token.contains('~') {
+                Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
+            } else {
+                Cow::Borrowed(token)
+            }
         })
     }
 
@@ -167,7 +171,17 @@ mod tests {
         let at = |text: &str| document.pointer(&Pointer::parse(text).unwrap()).cloned();
         assert_eq!(at(""), Some(document.clone()));
         assert_eq!(at("/foo/0"), Some(value!("bar")));
-        let others = [("/", 0), ("/a~1b", 1), ("/c%d", 2), ("/e^f", 3), ("/g|h", 4), ("/i\\j", 5), ("/k\"l", 6), ("/ ", 7), ("/m~0n", 8)];
+        let others = [
+            ("/", 0),
+            ("/a~1b", 1),
+            ("/c%d", 2),
+            ("/e^f", 3),
+            ("/g|h", 4),
+            ("/i\\j", 5),
+            ("/k\"l", 6),
+            ("/ ", 7),
+            ("/m~0n", 8),
+        ];
         for (text, number) in others {
             assert_eq!(at(text), Some(value!(number)), "{text}");
         }

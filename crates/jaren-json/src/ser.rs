@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::ser::{self, Error as _, Serialize, Serializer as _};
 
-use crate::{Array, InexactInteger, Object, ObjectBuilder, Pointer, ReadOptions, Str, Value, diagnostic, number, read};
+use crate::{
+    Array, InexactInteger, Object, ObjectBuilder, Pointer, ReadOptions, Str, Value, diagnostic, number, read,
+};
 
 /// How deep a value may be that goes through serde, in either direction: serde is recursive.
 pub const DEPTH_MAX: u32 = 512;
@@ -201,11 +203,20 @@ impl ser::Serializer for ToValue {
         Ok(Value::Null)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Value, ToValueError> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Value, ToValueError> {
         Ok(Value::from(variant))
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<Value, ToValueError> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Value, ToValueError> {
         value.serialize(self)
     }
 
@@ -285,7 +296,8 @@ struct Elements {
 
 impl Elements {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ToValueError> {
-        let element = value.serialize(self.inner).map_err(|error| error.within(self.elements.len().to_string()))?;
+        let element =
+            value.serialize(self.inner).map_err(|error| error.within(self.elements.len().to_string()))?;
         self.elements.push(element);
         Ok(())
     }
@@ -396,7 +408,11 @@ impl ser::SerializeStruct for Members {
     type Ok = Value;
     type Error = ToValueError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), ToValueError> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), ToValueError> {
         self.insert(Str::from(name), value)
     }
 
@@ -434,7 +450,11 @@ impl ser::SerializeStructVariant for Variant<Members> {
     type Ok = Value;
     type Error = ToValueError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), ToValueError> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), ToValueError> {
         self.content.insert(Str::from(name), value).map_err(|error| error.within(self.variant))
     }
 

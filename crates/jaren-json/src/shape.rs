@@ -68,7 +68,9 @@ impl Shape {
     fn indexed(&self, name: &str) -> Option<usize> {
         let order = self.order();
         let found = order
-            .binary_search_by(|position| self.names().get(*position as usize).map_or(Ordering::Less, |n| utf16_cmp(n, name)))
+            .binary_search_by(|position| {
+                self.names().get(*position as usize).map_or(Ordering::Less, |n| utf16_cmp(n, name))
+            })
             .ok()?;
         order.get(found).map(|position| *position as usize)
     }
@@ -159,7 +161,20 @@ mod tests {
 
     #[test]
     fn orders_as_utf16_code_units() {
-        let texts = ["", "a", "ab", "é", "€", "\u{d7ff}", "\u{e000}", "\u{fb33}", "\u{ffff}", "\u{10000}", "😀", "\u{10ffff}"];
+        let texts = [
+            "",
+            "a",
+            "ab",
+            "é",
+            "€",
+            "\u{d7ff}",
+            "\u{e000}",
+            "\u{fb33}",
+            "\u{ffff}",
+            "\u{10000}",
+            "😀",
+            "\u{10ffff}",
+        ];
         for a in texts {
             for b in texts {
                 let expected = a.encode_utf16().cmp(b.encode_utf16());

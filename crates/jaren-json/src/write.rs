@@ -60,7 +60,12 @@ enum Frame<'a> {
 }
 
 /// Appends the text of a value.
-pub(crate) fn write(value: &Value, style: Style, numbers: Numbers, out: &mut Vec<u8>) -> Result<(), CanonicalError> {
+pub(crate) fn write(
+    value: &Value,
+    style: Style,
+    numbers: Numbers,
+    out: &mut Vec<u8>,
+) -> Result<(), CanonicalError> {
     let mut frames = Vec::new();
     let mut current = Some(value);
     loop {
@@ -80,7 +85,13 @@ pub(crate) fn write(value: &Value, style: Style, numbers: Numbers, out: &mut Vec
 
 /// Writes a scalar, or opens a container; `false` where the number is refused.
 #[inline]
-fn begin<'a>(value: &'a Value, style: Style, numbers: Numbers, out: &mut Vec<u8>, frames: &mut Vec<Frame<'a>>) -> bool {
+fn begin<'a>(
+    value: &'a Value,
+    style: Style,
+    numbers: Numbers,
+    out: &mut Vec<u8>,
+    frames: &mut Vec<Frame<'a>>,
+) -> bool {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),

@@ -78,7 +78,9 @@ impl Change<'_> {
             }
             Self::Append(text) => root.follow(path)?.append(text).map_err(at),
             Self::Trim(units) => root.follow(path)?.trim(*units).map_err(at),
-            Self::Splice(index, remove, items) => root.follow(path)?.splice(*index, *remove, items).map_err(at),
+            Self::Splice(index, remove, items) => {
+                root.follow(path)?.splice(*index, *remove, items).map_err(at)
+            }
             Self::Reorder(order) => root.follow(path)?.reorder(order).map_err(at),
         }
     }
@@ -111,11 +113,13 @@ impl Draft {
             let at = |kind| DeltaError::new(kind, path.get(..length).unwrap_or(path));
             draft.open();
             draft = match (draft, segment) {
-                (Self::Array(elements), Segment::Index(index)) => {
-                    position(*index).and_then(|index| elements.get_mut(index)).ok_or_else(|| at(NO_ELEMENT))?
-                }
+                (Self::Array(elements), Segment::Index(index)) => position(*index)
+                    .and_then(|index| elements.get_mut(index))
+                    .ok_or_else(|| at(NO_ELEMENT))?,
                 (Self::Array(_), Segment::Key(_)) => return Err(at(NAME_IN_ARRAY)),
-                (Self::Object(members), segment) => members.get_mut(&name(segment)).ok_or_else(|| at(NO_MEMBER))?,
+                (Self::Object(members), segment) => {
+                    members.get_mut(&name(segment)).ok_or_else(|| at(NO_MEMBER))?
+                }
                 _ => return Err(at(DeltaErrorKind::Path("an object or array on its way"))),
             };
         }
@@ -191,7 +195,8 @@ impl Draft {
             return Err(DeltaErrorKind::Path("an array of the permutation's length"));
         }
         let mut old: Vec<Option<Self>> = std::mem::take(elements).into_iter().map(Some).collect();
-        let moved = order.iter().filter_map(|from| position(*from).and_then(|from| old.get_mut(from)?.take()));
+        let moved =
+            order.iter().filter_map(|from| position(*from).and_then(|from| old.get_mut(from)?.take()));
         elements.extend(moved);
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Finding a batch that leads from one value to another (durable D10 to D14).
 
+use super::is_reserved;
 use super::op::{Op, Path, Segment};
 use super::text::{overlap, utf16_len};
-use super::is_reserved;
 use crate::{Array, Object, Str, Value, equal};
 
 /// A batch of more operations becomes one `r` (durable D13).
@@ -117,7 +117,10 @@ impl Diff {
         if kept == 0 {
             return self.set(&Value::from(new));
         }
-        let (trim, append) = (Op::Trim { path: path(), units: utf16_len(gone) }, Op::Append { path: path(), text: added.into() });
+        let (trim, append) = (
+            Op::Trim { path: path(), units: utf16_len(gone) },
+            Op::Append { path: path(), text: added.into() },
+        );
         self.ops.push(trim);
         if !added.is_empty() {
             self.ops.push(append);
@@ -128,7 +131,8 @@ impl Diff {
         let prefix = old.iter().zip(new.iter()).take_while(|(a, b)| a == b).count();
         let (old_rest, new_rest) = (rest(old, prefix), rest(new, prefix));
         let suffix = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
-        let (old_mid, new_mid) = (head(old_rest, old_rest.len() - suffix), head(new_rest, new_rest.len() - suffix));
+        let (old_mid, new_mid) =
+            (head(old_rest, old_rest.len() - suffix), head(new_rest, new_rest.len() - suffix));
         if old.len() != new.len() {
             return self.splice(prefix, old_mid.len(), new_mid);
         }
@@ -137,7 +141,9 @@ impl Diff {
             return self.elements(prefix, old_mid, new_mid);
         }
         if let Some(order) = permutation(old_mid, new_mid) {
-            let order = (0..prefix).chain(order.into_iter().map(|from| from.saturating_add(prefix))).chain(old.len() - suffix..old.len());
+            let order = (0..prefix)
+                .chain(order.into_iter().map(|from| from.saturating_add(prefix)))
+                .chain(old.len() - suffix..old.len());
             let order = order.map(|from| from as u64).collect();
             self.ops.push(Op::Reorder { path: self.path.clone(), order });
             return;
@@ -206,7 +212,8 @@ fn permutation(old: &[Value], new: &[Value]) -> Option<Vec<usize>> {
             start += 1;
         }
         let wanted = new.get(*target)?;
-        let alike = from.iter().enumerate().skip(start).take(ALIKE_MAX).take_while(|(_, (other, _))| other == mark);
+        let alike =
+            from.iter().enumerate().skip(start).take(ALIKE_MAX).take_while(|(_, (other, _))| other == mark);
         let (place, source) = alike
             .filter(|(place, _)| used.get(*place) == Some(&false))
             .map(|(place, (_, source))| (place, *source))
@@ -221,10 +228,12 @@ fn permutation(old: &[Value], new: &[Value]) -> Option<Vec<usize>> {
 fn cost_of_op(op: &Op) -> usize {
     const FIXED: usize = 8;
     let path = |path: &Path| -> usize {
-        path.iter().map(|segment| match segment {
-            Segment::Key(name) => name.len().saturating_add(3),
-            Segment::Index(_) => 4,
-        }).sum()
+        path.iter()
+            .map(|segment| match segment {
+                Segment::Key(name) => name.len().saturating_add(3),
+                Segment::Index(_) => 4,
+            })
+            .sum()
     };
     let rest = match op {
         Op::Replace(value) => cost_of(value),

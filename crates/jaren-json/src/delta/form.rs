@@ -50,7 +50,11 @@ fn count_to_value(count: u64) -> Value {
 /// Reads the JSON form of a batch.
 pub fn ops_from_value(batch: &Value) -> Result<Vec<Op>, DeltaError> {
     let Some(batch) = batch.as_array() else { return Err(form("a batch is an array of operations")) };
-    batch.iter().enumerate().map(|(index, op)| op_from_value(op).map_err(|error| error.of_op(index))).collect()
+    batch
+        .iter()
+        .enumerate()
+        .map(|(index, op)| op_from_value(op).map_err(|error| error.of_op(index)))
+        .collect()
 }
 
 #[cold]
@@ -59,15 +63,21 @@ fn form(message: &'static str) -> DeltaError {
 }
 
 fn op_from_value(op: &Value) -> Formed<Op> {
-    let Some([verb, rest @ ..]) = op.as_array().map(Array::as_slice) else { return Err(form("op is not a tuple")) };
-    let Some(verb) = verb.as_str() else { return Err(form("op is not a tuple: it begins with its verb, a string")) };
+    let Some([verb, rest @ ..]) = op.as_array().map(Array::as_slice) else {
+        return Err(form("op is not a tuple"));
+    };
+    let Some(verb) = verb.as_str() else {
+        return Err(form("op is not a tuple: it begins with its verb, a string"));
+    };
     match (verb, rest) {
         ("r", [value]) => Ok(Op::Replace(value.clone())),
         ("s", [at, value]) => Ok(Op::Set { path: below_root(at)?, value: value.clone() }),
         ("d", [at]) => Ok(Op::Delete { path: below_root(at)? }),
         ("a", [at, Value::String(text)]) => Ok(Op::Append { path: below_root(at)?, text: text.clone() }),
         ("a", [_, _]) => Err(form("a text is not a string")),
-        ("t", [at, units]) => Ok(Op::Trim { path: below_root(at)?, units: count(units, "t n is not a non-negative integer")? }),
+        ("t", [at, units]) => {
+            Ok(Op::Trim { path: below_root(at)?, units: count(units, "t n is not a non-negative integer")? })
+        }
         ("p", [at, index, remove, Value::Array(items)]) => Ok(Op::Splice {
             path: path(at)?,
             index: count(index, "p index is not a non-negative integer")?,
@@ -123,7 +133,8 @@ pub(super) fn check(path: &[Segment]) -> Formed<()> {
     if path.len() > PATH_MAX {
         return Err(form("path has more than 512 segments"));
     }
-    let reserved = path.iter().zip(1..).find(|(segment, _)| matches!(segment, Segment::Key(name) if is_reserved(name)));
+    let reserved =
+        path.iter().zip(1..).find(|(segment, _)| matches!(segment, Segment::Key(name) if is_reserved(name)));
     match reserved {
         None => Ok(()),
         Some((_, length)) => {

@@ -92,10 +92,14 @@ mod tests {
 
     #[test]
     fn agrees_with_the_plain_search() {
-        let texts: Vec<String> = (0..3_u32.pow(6)).map(|n| (0..6).map(|at| ["a", "b", "é"][(n / 3_u32.pow(at) % 3) as usize]).collect()).collect();
+        let texts: Vec<String> = (0..3_u32.pow(6))
+            .map(|n| (0..6).map(|at| ["a", "b", "é"][(n / 3_u32.pow(at) % 3) as usize]).collect())
+            .collect();
         for old in texts.iter().step_by(7) {
             for new in texts.iter().step_by(5) {
-                let plain = (0..=old.len()).find(|at| old.is_char_boundary(*at) && new.starts_with(&old[*at..])).unwrap();
+                let plain = (0..=old.len())
+                    .find(|at| old.is_char_boundary(*at) && new.starts_with(&old[*at..]))
+                    .unwrap();
                 assert_eq!(overlap(old, new), old.len() - plain, "{old:?} {new:?}");
             }
         }

@@ -128,7 +128,9 @@ impl<'a> Lexer<'a> {
                     return Ok(text);
                 }
                 Some(b'\\') => text.push(self.escape()?),
-                Some(_) => return Err(self.unexpected("an escape: control characters do not stand in a string")),
+                Some(_) => {
+                    return Err(self.unexpected("an escape: control characters do not stand in a string"));
+                }
                 None => return Err(self.unexpected("'\"' at the end of the string")),
             }
             let start = self.at;

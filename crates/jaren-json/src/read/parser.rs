@@ -145,7 +145,12 @@ impl<'a> Parser<'a> {
         if self.lexer.eat(b'}') {
             return Ok(Some(Value::Object(Object::default())));
         }
-        self.frames.push(Frame { base: self.values.len(), depth: 0, names: Some(Names::Known(0)), replaces: None });
+        self.frames.push(Frame {
+            base: self.values.len(),
+            depth: 0,
+            names: Some(Names::Known(0)),
+            replaces: None,
+        });
         self.name("a name in double quotes or '}'").map(|()| None)
     }
 
@@ -260,13 +265,18 @@ impl<'a> Parser<'a> {
         for (index, frame) in self.frames.iter().take(depth).enumerate() {
             match &frame.names {
                 None => {
-                    let end = self.frames.get(index.saturating_add(1)).map_or(self.values.len(), |inner| inner.base);
+                    let end = self
+                        .frames
+                        .get(index.saturating_add(1))
+                        .map_or(self.values.len(), |inner| inner.base);
                     pointer.push_index(end.saturating_sub(frame.base));
                 }
                 Some(names) => {
                     let place = |count: usize| frame.replaces.unwrap_or(count.saturating_sub(1));
                     let name = match names {
-                        Names::Known(node) => self.trie.names(*node).get(place(self.trie.length(*node))).cloned(),
+                        Names::Known(node) => {
+                            self.trie.names(*node).get(place(self.trie.length(*node))).cloned()
+                        }
                         Names::Own(list) => list.names().get(place(list.names().len())).cloned(),
                     };
                     pointer.push(&name.unwrap_or_default());

@@ -43,7 +43,9 @@ impl Trie {
             return Some(recent);
         }
         let children = current.children.iter().copied();
-        let found = children.into_iter().find(|child| self.node(*child).is_some_and(|child| child.name.as_str() == name))?;
+        let found = children
+            .into_iter()
+            .find(|child| self.node(*child).is_some_and(|child| child.name.as_str() == name))?;
         if let Some(current) = self.nodes.get_mut(node as usize) {
             current.recent = found;
         }
@@ -102,7 +104,8 @@ impl Trie {
 
     /// The nodes from this one up, without the root.
     fn up(&self, node: NodeId) -> impl Iterator<Item = &Node> {
-        std::iter::successors(self.node(node), |node| self.node(node.parent)).take_while(|node| node.length > 0)
+        std::iter::successors(self.node(node), |node| self.node(node.parent))
+            .take_while(|node| node.length > 0)
     }
 }
 
