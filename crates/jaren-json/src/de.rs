@@ -44,7 +44,7 @@ impl FromValueError {
 
 impl de::Error for FromValueError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(Place::new(message.to_string()))
+        Self(Box::new(Place::new(message.to_string())))
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn de::Expected) -> Self {

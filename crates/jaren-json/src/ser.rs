@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::ser::{self, Error as _, Serialize, Serializer as _};
+use serde::ser::{self, Error as _, Serialize, Serializer};
 
 use crate::{
     Array, InexactInteger, Object, ObjectBuilder, Pointer, ReadOptions, Str, Value, diagnostic, number, read,
@@ -32,8 +32,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn new(message: String) -> Box<Self> {
-        Box::new(Self { message, way: Vec::new() })
+    pub(crate) fn new(message: String) -> Self {
+        Self { message, way: Vec::new() }
     }
 
     pub(crate) fn pointer(&self) -> Pointer {
@@ -61,7 +61,7 @@ impl ToValueError {
 
 impl ser::Error for ToValueError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(Place::new(message.to_string()))
+        Self(Box::new(Place::new(message.to_string())))
     }
 }
 
@@ -89,7 +89,7 @@ impl std::error::Error for ToValueError {}
 ///
 /// Refuses NaN, the infinities, and values deeper than [`DEPTH_MAX`].
 impl Serialize for Value {
-    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.depth() > DEPTH_MAX {
             return Err(S::Error::custom(format_args!("the value is more than {DEPTH_MAX} deep")));
         }
@@ -112,25 +112,25 @@ impl Serialize for Value {
 }
 
 impl Serialize for Array {
-    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Value::Array(self.clone()).serialize(serializer)
     }
 }
 
 impl Serialize for Object {
-    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Value::Object(self.clone()).serialize(serializer)
     }
 }
 
 impl Serialize for Str {
-    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self)
     }
 }
 
 impl Serialize for Pointer {
-    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
 }
@@ -167,7 +167,7 @@ macro_rules! numbers {
     )*};
 }
 
-impl ser::Serializer for ToValue {
+impl Serializer for ToValue {
     type Ok = Value;
     type Error = ToValueError;
     type SerializeSeq = Elements;
@@ -255,7 +255,7 @@ impl ser::Serializer for ToValue {
     }
 
     fn serialize_map(self, _length: Option<usize>) -> Result<Members, ToValueError> {
-        Ok(Members { members: ObjectBuilder::new(), name: Str::default(), inner: self.deeper()?, text: None })
+        Ok(Members { built: ObjectBuilder::new(), name: Str::default(), inner: self.deeper()?, text: None })
     }
 
     fn serialize_struct(self, name: &'static str, _length: usize) -> Result<Members, ToValueError> {
@@ -347,7 +347,7 @@ impl ser::SerializeTupleStruct for Elements {
 }
 
 struct Members {
-    members: ObjectBuilder,
+    built: ObjectBuilder,
     /// The name that waits for its value.
     name: Str,
     inner: ToValue,
@@ -358,12 +358,12 @@ struct Members {
 impl Members {
     fn insert<T: Serialize + ?Sized>(&mut self, name: Str, value: &T) -> Result<(), ToValueError> {
         let value = value.serialize(self.inner).map_err(|error| error.within(name.as_str()))?;
-        self.members.insert(name, value);
+        self.built.insert(name, value);
         Ok(())
     }
 
     fn finish(self) -> Result<Value, ToValueError> {
-        let object = self.members.build();
+        let object = self.built.build();
         let Some(text) = self.text.and_then(|token| object.get(token)).and_then(Value::as_str) else {
             return Ok(Value::Object(object));
         };

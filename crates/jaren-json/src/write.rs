@@ -93,12 +93,11 @@ fn begin<'a>(
     frames: &mut Vec<Frame<'a>>,
 ) -> bool {
     match value {
-        Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),
         Value::Number(number) if number.is_finite() => number::write(*number, out),
         Value::Number(_) if numbers == Numbers::Refuse => return false,
-        Value::Number(_) => out.extend_from_slice(b"null"),
+        Value::Null | Value::Number(_) => out.extend_from_slice(b"null"),
         Value::String(text) => string(text, out),
         Value::Array(array) => {
             out.push(b'[');

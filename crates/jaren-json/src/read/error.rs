@@ -30,7 +30,7 @@ impl Position {
         let before = text.get(..offset).unwrap_or(text);
         let line_start =
             before.iter().rposition(|byte| *byte == b'\n').map_or(0, |feed| feed.saturating_add(1));
-        let line = before.iter().filter(|byte| **byte == b'\n').count().saturating_add(1);
+        let line = before.split(|byte| *byte == b'\n').count();
         let characters =
             String::from_utf8_lossy(before.get(line_start..).unwrap_or_default()).chars().count();
         Self { offset, line, column: characters.saturating_add(1) }

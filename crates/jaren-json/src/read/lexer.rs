@@ -12,6 +12,7 @@ pub(super) struct Lexer<'a> {
 }
 
 /// A token was refused: why, and at which byte.
+#[derive(Clone, Copy)]
 pub(super) struct Refusal {
     pub(super) kind: ReadErrorKind,
     pub(super) offset: usize,

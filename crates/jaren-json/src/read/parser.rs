@@ -272,7 +272,7 @@ impl<'a> Parser<'a> {
                     pointer.push_index(end.saturating_sub(frame.base));
                 }
                 Some(names) => {
-                    let place = |count: usize| frame.replaces.unwrap_or(count.saturating_sub(1));
+                    let place = |count: usize| frame.replaces.unwrap_or_else(|| count.saturating_sub(1));
                     let name = match names {
                         Names::Known(node) => {
                             self.trie.names(*node).get(place(self.trie.length(*node))).cloned()
