@@ -174,7 +174,7 @@ impl fmt::Display for Found {
 
 /// A batch that can never be applied as it stands: a mistake of whoever planned it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("batch refused{}: {kind}", Place { session: .session.as_ref(), address: .address.as_ref() })]
+#[error("batch refused{}: {kind}", Place(.session.as_ref(), .address.as_ref()))]
 pub struct Refusal {
     /// The session of the refused part, where it has one.
     pub session: Option<SessionId>,
@@ -184,17 +184,14 @@ pub struct Refusal {
     pub kind: RefusalKind,
 }
 
-struct Place<'a> {
-    session: Option<&'a SessionId>,
-    address: Option<&'a Address>,
-}
+struct Place<'a>(Option<&'a SessionId>, Option<&'a Address>);
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(session) = self.session {
+        if let Some(session) = self.0 {
             write!(f, " in session {session}")?;
         }
-        if let Some(address) = self.address {
+        if let Some(address) = self.1 {
             write!(f, " at {address}")?;
         }
         Ok(())
@@ -241,6 +238,12 @@ pub enum RefusalKind {
 }
 
 impl Batch {
+    /// Bytes of all its bodies.
+    pub fn body_bytes(&self) -> usize {
+        let writes = self.sessions.iter().flat_map(|part| &part.writes);
+        writes.map(Write::body_bytes).fold(0, usize::saturating_add)
+    }
+
     /// Checks what needs no stored state: limits, names, repetitions. Every storage calls it first.
     pub fn check(&self) -> Result<(), Refusal> {
         limit("sessions of a batch", limits::BATCH_SESSIONS_MAX, self.sessions.len())

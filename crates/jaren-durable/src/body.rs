@@ -21,7 +21,7 @@ pub enum BodyError {
     #[error("the value is nested {found} deep; at most {} can be stored", limits::DEPTH_MAX)]
     Depth {
         /// How deep it is.
-        found: usize,
+        found: u32,
     },
     /// The value has a number that JSON cannot express.
     #[error("the value has no JSON form")]
@@ -43,7 +43,7 @@ impl Body {
 
     /// The operations that lead from the value before to the next.
     pub fn delta(ops: &[Op]) -> Result<Self, BodyError> {
-        let tuples = delta::to_value(ops);
+        let tuples = delta::ops_to_value(ops);
         check_depth(&tuples)?;
         Self::encode(&tuples)
     }
@@ -84,7 +84,7 @@ impl Body {
 
     /// The operations of a delta.
     pub fn ops(&self) -> Result<Vec<Op>, BodyError> {
-        delta::from_value(&self.value()?).map_err(BodyError::Delta)
+        delta::ops_from_value(&self.value()?).map_err(BodyError::Delta)
     }
 }
 

@@ -23,7 +23,7 @@ pub const BODY_BYTES_MAX: usize = 64 << 20;
 /// Bytes of all bodies of one batch.
 pub const BATCH_BYTES_MAX: usize = 128 << 20;
 /// Nesting of a stored value; what is deeper is refused when it is written, so that all that is stored can be read.
-pub const DEPTH_MAX: usize = 512;
+pub const DEPTH_MAX: u32 = 512;
 /// Items of one page; a larger `limit` is cut to it.
 pub const PAGE_ITEMS_MAX: usize = 1000;
 /// Bytes of bodies after which a page ends early (it always holds at least one item).

@@ -142,10 +142,6 @@ impl Address {
     pub(crate) fn shared_key(&self) -> Option<&Arc<str>> {
         self.key.as_ref()
     }
-
-    pub(crate) fn shared_kind(&self) -> &Arc<str> {
-        &self.kind
-    }
 }
 
 impl fmt::Display for Address {
