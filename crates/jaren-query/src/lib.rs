@@ -1,1 +1,37 @@
 //! The query language of jaren: JSON queries compiled once, evaluated over borrowed scopes.
+//!
+//! ```
+//! use jaren_json::value;
+//! use jaren_query::{Query, Scope};
+//!
+//! let guard = Query::compile(&value!({"$lt": ["$.context.count", "$.context.limit"]}))?;
+//! let (event, context) = (value!({"type": "go"}), value!({"count": 3, "limit": 10}));
+//! let parts = [("event", &event), ("context", &context)];
+//! assert!(guard.truth(&Scope::record(&parts))?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Laws
+//!
+//! - A query is a pure function of its scope: no clock, no randomness, no I/O.
+//! - Reading a path of names and indexes copies nothing. The object behind `$` exists only if the query asks for it whole.
+//! - A sequence of no or one item never allocates a list.
+//! - The compiler reports every defect that it finds; the first is the one that a compiler which stops there would name.
+//! - Whatever the document, compiling and evaluating need a bounded stack. Time and memory are bounded by [`Limits`].
+//!
+//! # What this crate will not do
+//!
+//! It knows no state, node or run. What the format leaves to a host (schemas, functions, collations) has no default: a
+//! query that needs one does not compile. Operators that are not built yet are refused with [`UNBUILT`].
+#![forbid(unsafe_code)]
+
+mod compile;
+mod error;
+mod eval;
+mod path;
+mod place;
+mod plan;
+mod query;
+
+pub use error::{EvalError, UNBUILT};
+pub use query::{CompileOptions, Limits, Query, Scope};

@@ -1,0 +1,246 @@
+//! The compiler: from a query document to a plan, reporting every defect on the way.
+//!
+//! Expressions are compiled in the order in which the format evaluates them, so the first defect reported is the one that
+//! a compiler which stops at the first would name. A defective expression becomes a literal, and the rest is compiled as
+//! if nothing had happened.
+
+mod operators;
+mod phrase;
+mod scope;
+mod vocabulary;
+
+use jaren_json::{Diagnostic, Object, Report, Shape, Str, Value};
+
+use self::scope::Scope;
+
+use crate::error::{DEPTH, MIXED, PATH, SHAPE, UNBUILT, UNDECLARED, VERSION};
+use crate::path::{self, Path};
+use crate::place::{Place, Places};
+use crate::plan::{Expr, From, Kind, Members, Plan, Root};
+use crate::query::CompileOptions;
+
+/// How deep expressions may nest whatever the caller's limit is, so that compiling and evaluating cannot overflow the
+/// stack. Each further `$for` or `$some` binding of a phrase counts as a level for what lies below it.
+pub(crate) const NESTING_MAX: usize = 128;
+
+/// The version that this crate implements (section 4.2).
+const VERSION_KNOWN: &str = "0.1";
+
+/// Compiles a query document.
+pub(crate) fn compile(document: &Value, options: &CompileOptions) -> Result<Plan, Report> {
+    let mut compiler = Compiler {
+        defects: Vec::new(),
+        places: Places::default(),
+        scope: Scope::default(),
+        declared: options.externals.as_deref(),
+        extra_levels: 0,
+        deepest: (0, Places::ROOT),
+    };
+    let root = compiler.document(document);
+    let depth_max = options.limits.depth.map_or(usize::MAX, std::num::NonZeroUsize::get);
+    let (depth, place) = compiler.deepest;
+    if depth > depth_max {
+        compiler.defect(
+            DEPTH,
+            place,
+            format!("expected at most {depth_max} nested expressions, found {depth}"),
+        );
+    }
+    let Compiler { defects, places, scope: Scope { externals, slots, .. }, .. } = compiler;
+    match Report::from_defects(defects) {
+        Some(report) => Err(report),
+        None => Ok(Plan { root, slots, externals, places, limits: options.limits }),
+    }
+}
+
+struct Compiler<'d> {
+    defects: Vec<Diagnostic>,
+    places: Places,
+    scope: Scope<'d>,
+    /// The externals that may occur; any may when this is absent.
+    declared: Option<&'d [String]>,
+    /// Levels of the stack that bindings need beyond the nesting of expressions.
+    extra_levels: usize,
+    /// The deepest nesting met so far and the first place that reached it.
+    deepest: (usize, Place),
+}
+
+impl<'d> Compiler<'d> {
+    fn defect(&mut self, code: &'static str, place: Place, message: impl Into<String>) {
+        let pointer = self.places.pointer(place);
+        self.defects.push(Diagnostic::new(code, pointer, message.into()));
+    }
+
+    /// Reports a defect and answers the expression that stands in for the defective one.
+    fn poison(&mut self, code: &'static str, place: Place, message: impl Into<String>) -> Expr {
+        self.defect(code, place, message);
+        Expr { place, kind: Kind::Literal(Value::Null) }
+    }
+
+    /// The whole document: an envelope (section 4.1) or a bare expression.
+    fn document(&mut self, document: &'d Value) -> Expr {
+        let Some(envelope) = document.as_object().filter(|object| is_envelope(object)) else {
+            return self.expr(document, Places::ROOT, 1);
+        };
+        if let Some(version) = envelope.get("$query")
+            && *version != *VERSION_KNOWN
+        {
+            let place = self.places.member(Places::ROOT, "$query");
+            let found =
+                version.as_str().map_or_else(|| version.kind().to_string(), |text| format!("{text:?}"));
+            self.defect(VERSION, place, format!("expected version \"{VERSION_KNOWN}\", found {found}"));
+        }
+        if envelope.len() != 2 || envelope.get("$query").is_none() || envelope.get("$expr").is_none() {
+            self.defect(
+                SHAPE,
+                Places::ROOT,
+                "a version envelope has exactly the members '$query' and '$expr'",
+            );
+        }
+        let place = self.places.member(Places::ROOT, "$expr");
+        match envelope.get("$expr") {
+            Some(expr) => self.expr(expr, place, 1),
+            None => Expr { place, kind: Kind::Literal(Value::Null) },
+        }
+    }
+
+    /// Any value in the position of an expression; `depth` counts the expressions around it and itself.
+    fn expr(&mut self, value: &'d Value, place: Place, depth: usize) -> Expr {
+        if depth + self.extra_levels > NESTING_MAX {
+            return self.poison(DEPTH, place, format!("expected at most {NESTING_MAX} nested expressions"));
+        }
+        if depth > self.deepest.0 {
+            self.deepest = (depth, place);
+        }
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => {
+                Expr { place, kind: Kind::Literal(value.clone()) }
+            }
+            Value::String(text) => self.text(text, value, place),
+            Value::Array(elements) => {
+                let elements = self.list(elements, place, depth);
+                Expr { place, kind: Kind::Array(elements) }
+            }
+            Value::Object(object) => self.object(object, place, depth),
+        }
+    }
+
+    /// Expressions in a list that stands at `place`, each one level below `depth`.
+    fn list(&mut self, elements: &'d [Value], place: Place, depth: usize) -> Vec<Expr> {
+        elements
+            .iter()
+            .enumerate()
+            .map(|(index, element)| {
+                let place = self.places.element(place, index);
+                self.expr(element, place, depth + 1)
+            })
+            .collect()
+    }
+
+    /// A text (section 3.2).
+    fn text(&mut self, text: &'d str, value: &Value, place: Place) -> Expr {
+        let kind = match text.strip_prefix('$') {
+            None => Kind::Literal(value.clone()),
+            Some("") => Kind::Input,
+            Some(escaped) if escaped.starts_with('$') => Kind::Literal(Value::from(escaped)),
+            Some(rest) if rest.starts_with(['.', '[']) => match self.path(text, 1, place) {
+                Some(path) => Kind::Path(Box::new(Root { from: From::Input, path })),
+                None => Kind::Literal(Value::Null),
+            },
+            Some(rest) => return self.variable(text, rest, place),
+        };
+        Expr { place, kind }
+    }
+
+    /// A variable, or a path that begins at one; `rest` is the text after its `$`.
+    fn variable(&mut self, text: &'d str, rest: &'d str, place: Place) -> Expr {
+        let len = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let name = rest.get(..len).unwrap_or_default();
+        if !is_name(name) {
+            let message = "expected a path ('$', '$.…', '$[…'), a variable or the escape '$$' for a text";
+            return self.poison(PATH, place, message);
+        }
+        let from = self.resolve(name, place);
+        let kind = if len == rest.len() {
+            match from {
+                From::Variable(slot) => Kind::Variable(slot),
+                From::External(index) => Kind::External(index),
+                From::Input => Kind::Input,
+            }
+        } else {
+            match self.path(text, 1 + len, place) {
+                Some(path) => Kind::Path(Box::new(Root { from, path })),
+                None => Kind::Literal(Value::Null),
+            }
+        };
+        Expr { place, kind }
+    }
+
+    /// The segments of a path from byte `start` on, or nothing after a defect was reported.
+    fn path(&mut self, text: &str, start: usize, place: Place) -> Option<Path> {
+        match path::parse(text, start) {
+            Ok(path) => Some(path),
+            Err(defect) if defect.filter => {
+                self.defect(UNBUILT, place, format!("a filter in a path is not built yet: {defect}"));
+                None
+            }
+            Err(defect) => {
+                self.defect(PATH, place, format!("not a path: {defect}"));
+                None
+            }
+        }
+    }
+
+    /// The innermost binding of a name; a free name is an external parameter (section 9).
+    fn resolve(&mut self, name: &'d str, place: Place) -> From {
+        if let Some(slot) = self.scope.read(name) {
+            return From::Variable(slot);
+        }
+        if self.declared.is_some_and(|declared| !declared.iter().any(|external| external == name)) {
+            let message =
+                format!("the variable '${name}' is neither bound by a phrase nor a declared external");
+            self.defect(UNDECLARED, place, message);
+        }
+        From::External(self.scope.external(name))
+    }
+
+    /// An object (section 3.1).
+    fn object(&mut self, object: &'d Object, place: Place, depth: usize) -> Expr {
+        let dollars = object.iter().filter(|(name, _)| name.starts_with('$')).count();
+        if dollars == 0 {
+            return self.members(object, place, depth);
+        }
+        if dollars != object.len() {
+            let message =
+                "an object has either only '$'-names or only plain names; use '$map' or '$const' for both";
+            return self.poison(MIXED, place, message);
+        }
+        self.phrase(object, place, depth)
+    }
+
+    /// A map constructor.
+    fn members(&mut self, object: &'d Object, place: Place, depth: usize) -> Expr {
+        let members: Vec<_> = object
+            .iter()
+            .map(|(name, value)| {
+                let place = self.places.member(place, name);
+                (Str::from(name), self.expr(value, place, depth + 1))
+            })
+            .collect();
+        let shape = Shape::new(members.iter().map(|(name, _)| name));
+        Expr { place, kind: Kind::Object(Box::new(Members { shape, members })) }
+    }
+}
+
+/// An object with only `$`-names that names a version or an expression (section 4.1).
+fn is_envelope(object: &Object) -> bool {
+    (object.get("$query").is_some() || object.get("$expr").is_some())
+        && object.iter().all(|(name, _)| name.starts_with('$'))
+}
+
+/// Whether a text is the name of a variable (section 3.2).
+fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

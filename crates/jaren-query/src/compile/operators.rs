@@ -1,0 +1,146 @@
+//! Operators: shapes and arities, then what they compile to (section 8).
+
+use jaren_json::Value;
+
+use super::Compiler;
+use super::phrase::{FLWOR, QUANTIFIER};
+use super::vocabulary::{Operator, operator, unknown};
+use crate::error::{NO_PROVIDER, NO_TYPE_TEST, SHAPE, UNBUILT, UNKNOWN, UNREGISTERED};
+use crate::place::Place;
+use crate::plan::{Expr, Kind, Pair};
+
+impl<'d> Compiler<'d> {
+    /// The operator phrase `{name: argument}` that stands at `place`.
+    pub(super) fn operator(
+        &mut self,
+        name: &'d str,
+        argument: &'d Value,
+        place: Place,
+        depth: usize,
+    ) -> Expr {
+        let key = self.places.member(place, name);
+        match name {
+            "$const" => return Expr { place, kind: Kind::Literal(argument.clone()) },
+            "$map" => return self.map(argument, place, key, depth),
+            "$call" => {
+                let message = "'$call' names a registered function, and none is registered";
+                return self.poison(UNREGISTERED, key, message);
+            }
+            "$lexical" => return self.lexical(argument, key),
+            _ => {}
+        }
+        let Some(operator) = operator(name) else {
+            return if FLWOR.contains(&name) || QUANTIFIER.contains(&name) {
+                self.poison(SHAPE, place, format!("'{name}' does not form a phrase on its own"))
+            } else {
+                self.poison(UNKNOWN, place, unknown(name))
+            };
+        };
+        let kind = match (operator, argument) {
+            (Operator::One(build), operand) => Some(build(Box::new(self.expr(operand, key, depth + 1)))),
+            (Operator::UnbuiltOne, operand) => {
+                self.expr(operand, key, depth + 1);
+                self.defect(UNBUILT, place, unbuilt(name));
+                None
+            }
+            (operator, Value::Array(operands)) => self.listed(name, operator, operands, [place, key], depth),
+            (_, other) => {
+                self.defect(SHAPE, key, format!("'{name}' takes a list of operands, found {}", other.kind()));
+                None
+            }
+        };
+        Expr { place, kind: kind.unwrap_or(Kind::Literal(Value::Null)) }
+    }
+
+    /// An operator that takes a list, or nothing after a defect was reported.
+    fn listed(
+        &mut self,
+        name: &str,
+        operator: &Operator,
+        operands: &'d [Value],
+        [place, key]: [Place; 2],
+        depth: usize,
+    ) -> Option<Kind> {
+        Some(match (operator, operands) {
+            (Operator::OneOrTwo(build), [first]) => build(self.operand(first, 0, key, depth), None),
+            (Operator::OneOrTwo(build), [first, second]) => {
+                let first = self.operand(first, 0, key, depth);
+                build(first, Some(self.operand(second, 1, key, depth)))
+            }
+            (Operator::Two(build), [first, second]) => build(self.pair(first, second, key, depth), key),
+            (Operator::TwoOrThree(build), [first, second]) => {
+                build(self.pair(first, second, key, depth), None)
+            }
+            (Operator::TwoOrThree(build), [first, second, third]) => {
+                let pair = self.pair(first, second, key, depth);
+                build(pair, Some(self.operand(third, 2, key, depth)))
+            }
+            (Operator::AtLeast(min, build), operands) if operands.len() >= *min => {
+                build(self.list(operands, key, depth))
+            }
+            (Operator::Schema, [first, _]) => {
+                self.operand(first, 0, key, depth);
+                self.defect(NO_TYPE_TEST, key, "schemas need a type test, and none is installed");
+                return None;
+            }
+            (Operator::Unbuilt(arity, expressions), operands) if arity.contains(&operands.len()) => {
+                self.list(operands.get(..*expressions).unwrap_or(operands), key, depth);
+                self.defect(UNBUILT, place, unbuilt(name));
+                return None;
+            }
+            (operator, operands) => {
+                let message =
+                    format!("'{name}' takes {} operand(s), found {}", operator.arity(), operands.len());
+                self.defect(SHAPE, key, message);
+                return None;
+            }
+        })
+    }
+
+    fn operand(&mut self, value: &'d Value, index: usize, key: Place, depth: usize) -> Box<Expr> {
+        let place = self.places.element(key, index);
+        Box::new(self.expr(value, place, depth + 1))
+    }
+
+    fn pair(&mut self, first: &'d Value, second: &'d Value, key: Place, depth: usize) -> Pair {
+        let first_place = self.places.element(key, 0);
+        let first = self.expr(first, first_place, depth + 1);
+        let second_place = self.places.element(key, 1);
+        Box::new([first, self.expr(second, second_place, depth + 1)])
+    }
+
+    /// `$map` (section 3.5.2).
+    fn map(&mut self, argument: &'d Value, place: Place, key: Place, depth: usize) -> Expr {
+        let Some(entries) = argument.as_array() else {
+            let message = format!("'$map' takes a list of pairs, found {}", argument.kind());
+            return self.poison(SHAPE, key, message);
+        };
+        let mut pairs = Vec::with_capacity(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            let place = self.places.element(key, index);
+            let Some([name, value]) = entry.as_array().map(|entry| &entry[..]) else {
+                self.defect(SHAPE, place, "expected a pair: [key expression, value expression]");
+                continue;
+            };
+            let name_place = self.places.element(place, 0);
+            let name = self.expr(name, name_place, depth + 1);
+            let value_place = self.places.element(place, 1);
+            pairs.push([name, self.expr(value, value_place, depth + 1)]);
+        }
+        Expr { place, kind: Kind::Map(pairs) }
+    }
+
+    /// `$lexical`: this crate registers no provider yet, so what is well formed is refused as such.
+    fn lexical(&mut self, argument: &'d Value, key: Place) -> Expr {
+        match argument.as_array().map(|argument| &argument[..]) {
+            Some([Value::String(name), _, Value::Object(_)]) => {
+                self.poison(NO_PROVIDER, key, format!("no lexical provider '{name}' is registered"))
+            }
+            _ => self.poison(SHAPE, key, "'$lexical' takes [provider, text expression, request]"),
+        }
+    }
+}
+
+fn unbuilt(name: &str) -> String {
+    format!("'{name}' is an operator of the language that is not built yet")
+}

@@ -1,0 +1,496 @@
+//! Phrases: FLWOR (section 6) and quantifiers (section 7).
+
+use std::collections::BTreeSet;
+
+use jaren_json::{Object, Value};
+
+use super::vocabulary::{is_vocabulary, unknown};
+use super::{Compiler, is_name};
+use crate::error::{DUPLICATE, NO_TYPE_TEST, SHAPE, UNDECLARED, UNKNOWN, UNREGISTERED};
+use crate::place::Place;
+use crate::plan::{Binding, Expr, Flwor, Group, Kind, Many, Order, OrderKey, Quantifier, Slot, Test, Window};
+
+/// The clauses of a FLWOR phrase.
+pub(super) const FLWOR: [&str; 9] =
+    ["$fold", "$for", "$let", "$as", "$where", "$groupby", "$orderby", "$count", "$return"];
+/// The members of a quantifier phrase.
+pub(super) const QUANTIFIER: [&str; 3] = ["$some", "$every", "$satisfies"];
+/// The members of an extended `$for` binding (sections 6.2 and 6.10).
+const EXTENDED: [&str; 6] = ["$in", "$at", "$allowing-empty", "$window", "$size", "$step"];
+/// The members of an explicit `$orderby` key (section 6.6).
+const ORDER_KEY: [&str; 4] = ["$key", "$dir", "$empty", "$collation"];
+
+/// What the binding clauses of one phrase have bound so far.
+#[derive(Default)]
+struct Bound<'d> {
+    /// All names, among which none may occur twice (section 6.3).
+    names: BTreeSet<&'d str>,
+    /// The variables that differ from tuple to tuple, with their slots.
+    tuple: Vec<(&'d str, Slot)>,
+}
+
+impl<'d> Compiler<'d> {
+    /// An object whose names all begin with `$`.
+    pub(super) fn phrase(&mut self, object: &'d Object, place: Place, depth: usize) -> Expr {
+        let has = |name| object.get(name).is_some();
+        if object.len() >= 2
+            && has("$return")
+            && (has("$for") || has("$let") || has("$fold"))
+            && object.iter().all(|(name, _)| FLWOR.contains(&name))
+        {
+            return if object.len() == 2 && has("$let") {
+                self.only_let(object, place, depth)
+            } else {
+                self.flwor(object, place, depth)
+            };
+        }
+        if object.len() == 2 && has("$satisfies") && (has("$some") || has("$every")) {
+            return self.quantifier(object, place, depth);
+        }
+        let mut members = object.iter();
+        if let (Some((name, argument)), None) = (members.next(), members.next()) {
+            return self.operator(name, argument, place, depth);
+        }
+        match object.iter().find(|(name, _)| !is_vocabulary(name)) {
+            Some((name, _)) => self.poison(UNKNOWN, place, unknown(name)),
+            None => {
+                let message = "these '$'-names do not form a phrase together: an operator stands alone, \
+                               and a FLWOR phrase has '$return' and one of '$for', '$let', '$fold'";
+                self.poison(SHAPE, place, message)
+            }
+        }
+    }
+
+    fn only_let(&mut self, object: &'d Object, place: Place, depth: usize) -> Expr {
+        let mark = self.scope.enter();
+        let lets = self.lets(object, place, depth, &mut Bound::default());
+        let result = self.clause(object, "$return", place, depth);
+        self.scope.leave(mark);
+        match result {
+            Some(result) => Expr { place, kind: Kind::Let(lets, Box::new(result)) },
+            None => self.poison(SHAPE, place, "expected '$return'"),
+        }
+    }
+
+    fn flwor(&mut self, object: &'d Object, place: Place, depth: usize) -> Expr {
+        let mark = self.scope.enter();
+        let extra_levels = self.extra_levels;
+        let mut bound = Bound::default();
+        let before_fold = self.deepest;
+        let fold = self.fold(object, place, depth, &mut bound);
+        let after_fold = std::mem::replace(&mut self.deepest, before_fold);
+        let bindings = self.bindings(object, place, depth, &mut bound);
+        self.extra_levels += bindings.len().saturating_sub(1);
+        if let Some((name, slot, _)) = &fold {
+            self.scope.bind(name, *slot);
+        }
+        let lets = self.lets(object, place, depth, &mut bound);
+        // The depth limit names the first deepest place, and reads the initial value of a fold after `$for` and `$let`.
+        if after_fold.0 > self.deepest.0 {
+            self.deepest = after_fold;
+        }
+        self.assertions(object, place, &bound);
+        let filter = self.clause(object, "$where", place, depth);
+        let mut group = self.group(object, place, depth, &mut bound);
+        let after_group = self.scope.reads.len();
+        let mut order = self.order(object, place, depth);
+        let after_order = self.scope.reads.len();
+        let count = self.count(object, place, &mut bound);
+        let result = self.clause(object, "$return", place, depth);
+        let read_since = |from: usize| -> BTreeSet<Slot> {
+            self.scope.reads.get(from..).unwrap_or_default().iter().copied().collect()
+        };
+        if let Some(order) = &mut order {
+            let read = read_since(after_order);
+            let keys = group.iter().flat_map(|group| group.keys.iter().map(|(slot, _)| *slot));
+            let tuple = bound.tuple.iter().map(|(_, slot)| *slot);
+            order.kept = keys.chain(tuple).filter(|slot| read.contains(slot)).collect();
+        }
+        if let Some(group) = &mut group {
+            let read = read_since(after_group);
+            group.kept =
+                bound.tuple.iter().map(|(_, slot)| *slot).filter(|slot| read.contains(slot)).collect();
+        }
+        self.scope.leave(mark);
+        self.extra_levels = extra_levels;
+        let Some(result) = result else { return self.poison(SHAPE, place, "expected '$return'") };
+        let fold = fold.map(|(_, slot, initial)| (slot, initial));
+        let phrase = Flwor { fold, bindings, lets, filter, group, order, count, result };
+        Expr { place, kind: Kind::Many(Many::Flwor(Box::new(phrase))) }
+    }
+
+    /// The expression of a clause that may be missing.
+    fn clause(&mut self, object: &'d Object, name: &'static str, place: Place, depth: usize) -> Option<Expr> {
+        let value = object.get(name)?;
+        let place = self.places.member(place, name);
+        Some(self.expr(value, place, depth + 1))
+    }
+
+    /// The members of a clause that binds names, or nothing where it is missing or no such object.
+    fn binding_object(
+        &mut self,
+        object: &'d Object,
+        name: &'static str,
+        place: Place,
+    ) -> Option<(&'d Object, Place)> {
+        let clause = object.get(name)?;
+        let place = self.places.member(place, name);
+        match clause.as_object() {
+            Some(names) if names.is_empty() => {
+                self.defect(SHAPE, place, format!("expected at least one variable in '{name}'"));
+                None
+            }
+            Some(names) => Some((names, place)),
+            None => {
+                self.defect(
+                    SHAPE,
+                    place,
+                    format!("expected an object of variables, found {}", clause.kind()),
+                );
+                None
+            }
+        }
+    }
+
+    /// Notes that the phrase binds a name.
+    fn claim(&mut self, name: &'d str, place: Place, bound: &mut Bound<'d>) {
+        if !is_name(name) {
+            let message = "expected a variable name: a letter or '_', then letters, digits and '_'";
+            self.defect(SHAPE, place, message);
+        } else if !bound.names.insert(name) {
+            self.defect(DUPLICATE, place, format!("the variable '{name}' is bound twice in one phrase"));
+        }
+    }
+
+    /// `$fold`: the accumulator's name, slot and initial value, which sees none of the phrase's variables.
+    fn fold(
+        &mut self,
+        object: &'d Object,
+        place: Place,
+        depth: usize,
+        bound: &mut Bound<'d>,
+    ) -> Option<(&'d str, Slot, Expr)> {
+        let (names, clause) = self.binding_object(object, "$fold", place)?;
+        if names.len() != 1 {
+            self.defect(SHAPE, clause, format!("expected one accumulator in '$fold', found {}", names.len()));
+        }
+        let (name, value) = names.iter().next()?;
+        let place = self.places.member(clause, name);
+        self.claim(name, place, bound);
+        let initial = self.expr(value, place, depth + 1);
+        Some((name, self.scope.slot(), initial))
+    }
+
+    fn bindings(
+        &mut self,
+        object: &'d Object,
+        place: Place,
+        depth: usize,
+        bound: &mut Bound<'d>,
+    ) -> Vec<Binding> {
+        let Some((names, clause)) = self.binding_object(object, "$for", place) else { return Vec::new() };
+        let extra_levels = self.extra_levels;
+        let mut bindings = Vec::with_capacity(names.len());
+        for (name, value) in names.iter() {
+            let place = self.places.member(clause, name);
+            self.claim(name, place, bound);
+            self.extra_levels = extra_levels + bindings.len();
+            if extra_levels + bindings.len() + depth > super::NESTING_MAX {
+                self.expr(value, place, depth + 1); // reports that the limit is reached
+                break;
+            }
+            bindings.push(self.binding(name, value, place, depth, bound));
+        }
+        self.extra_levels = extra_levels;
+        bindings
+    }
+
+    fn binding(
+        &mut self,
+        name: &'d str,
+        value: &'d Value,
+        place: Place,
+        depth: usize,
+        bound: &mut Bound<'d>,
+    ) -> Binding {
+        let extended = value.as_object().filter(|object| is_extended(object));
+        let mut at = None;
+        let (mut allowing_empty, mut window) = (false, None);
+        let source = match extended {
+            None => self.expr(value, place, depth + 1),
+            Some(object) => {
+                self.extended_names(object, place);
+                at = self.position_name(object, place);
+                allowing_empty = self.allowing_empty(object, place);
+                window = self.window(object, place);
+                let source = self.clause(object, "$in", place, depth);
+                source.unwrap_or(Expr { place, kind: Kind::Literal(Value::Null) })
+            }
+        };
+        let slot = self.scope.slot();
+        self.scope.bind(name, slot);
+        bound.tuple.push((name, slot));
+        let at = at.map(|name| {
+            let place = self.places.member(place, "$at");
+            self.claim(name, place, bound);
+            let slot = self.scope.slot();
+            self.scope.bind(name, slot);
+            bound.tuple.push((name, slot));
+            slot
+        });
+        Binding { slot, at, allowing_empty, window, source }
+    }
+
+    fn extended_names(&mut self, object: &Object, place: Place) {
+        if let Some((name, _)) = object.iter().find(|(name, _)| !EXTENDED.contains(name)) {
+            let message =
+                format!("'{name}' is no member of an extended binding; it has {}", EXTENDED.join(", "));
+            self.defect(SHAPE, place, message);
+        } else if object.get("$in").is_none() {
+            self.defect(SHAPE, place, "expected '$in' in an extended binding");
+        }
+    }
+
+    fn position_name(&mut self, object: &'d Object, place: Place) -> Option<&'d str> {
+        let value = object.get("$at")?;
+        let name = value.as_str().filter(|name| is_name(name));
+        if name.is_none() {
+            let place = self.places.member(place, "$at");
+            self.defect(SHAPE, place, "expected a variable name as a text, without '$'");
+        }
+        name
+    }
+
+    fn allowing_empty(&mut self, object: &Object, place: Place) -> bool {
+        let Some(value) = object.get("$allowing-empty") else { return false };
+        value.as_bool().unwrap_or_else(|| {
+            let place = self.places.member(place, "$allowing-empty");
+            self.defect(SHAPE, place, format!("expected a boolean, found {}", value.kind()));
+            false
+        })
+    }
+
+    fn window(&mut self, object: &Object, place: Place) -> Option<Window> {
+        let Some(kind) = object.get("$window") else {
+            if object.get("$size").is_some() || object.get("$step").is_some() {
+                self.defect(SHAPE, place, "'$size' and '$step' need '$window'");
+            }
+            return None;
+        };
+        let sliding = match kind.as_str() {
+            Some("sliding") => true,
+            Some("tumbling") => false,
+            _ => {
+                let place = self.places.member(place, "$window");
+                self.defect(SHAPE, place, "expected 'tumbling' or 'sliding'");
+                return None;
+            }
+        };
+        if object.get("$size").is_none() {
+            self.defect(SHAPE, place, "'$window' needs '$size'");
+        }
+        let size = self.width(object, "$size", place)?;
+        let step = match object.get("$step") {
+            Some(_) => self.width(object, "$step", place)?,
+            None if sliding => 1,
+            None => size,
+        };
+        Some(Window { sliding, size, step })
+    }
+
+    /// A positive integer; one beyond the address space is the same as the largest within it.
+    fn width(&mut self, object: &Object, name: &'static str, place: Place) -> Option<usize> {
+        let value = object.get(name)?;
+        let whole = value.as_f64().filter(|n| *n >= 1.0 && n.is_finite() && n.fract() == 0.0);
+        if whole.is_none() {
+            let place = self.places.member(place, name);
+            self.defect(SHAPE, place, "expected a positive integer");
+            return None;
+        }
+        Some(value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX))
+    }
+
+    fn lets(
+        &mut self,
+        object: &'d Object,
+        place: Place,
+        depth: usize,
+        bound: &mut Bound<'d>,
+    ) -> Vec<(Slot, Expr)> {
+        let Some((names, clause)) = self.binding_object(object, "$let", place) else { return Vec::new() };
+        let mut lets = Vec::with_capacity(names.len());
+        for (name, value) in names.iter() {
+            let place = self.places.member(clause, name);
+            self.claim(name, place, bound);
+            let expr = self.plain_source(value, place, depth);
+            let slot = self.scope.slot();
+            self.scope.bind(name, slot);
+            bound.tuple.push((name, slot));
+            lets.push((slot, expr));
+        }
+        lets
+    }
+
+    /// A source that may not have the extended form.
+    fn plain_source(&mut self, value: &'d Value, place: Place, depth: usize) -> Expr {
+        if value.as_object().is_some_and(is_extended) {
+            return self.poison(SHAPE, place, "only '$for' takes the extended form of a binding");
+        }
+        self.expr(value, place, depth + 1)
+    }
+
+    /// `$as` (section 6.8): this crate has no type test yet, so what is well formed is refused as such.
+    fn assertions(&mut self, object: &'d Object, place: Place, bound: &Bound<'d>) {
+        let Some((names, clause)) = self.binding_object(object, "$as", place) else { return };
+        for (name, _) in names.iter() {
+            let place = self.places.member(clause, name);
+            if bound.tuple.iter().any(|(variable, _)| *variable == name) {
+                self.defect(NO_TYPE_TEST, place, "schemas need a type test, and none is installed");
+            } else {
+                let message =
+                    format!("'$as' names '{name}', which '$for' and '$let' of its phrase do not bind");
+                self.defect(UNDECLARED, place, message);
+            }
+        }
+    }
+
+    fn group(
+        &mut self,
+        object: &'d Object,
+        place: Place,
+        depth: usize,
+        bound: &mut Bound<'d>,
+    ) -> Option<Group> {
+        let (names, clause) = self.binding_object(object, "$groupby", place)?;
+        let mut keys = Vec::with_capacity(names.len());
+        for (name, value) in names.iter() {
+            let place = self.places.member(clause, name);
+            self.claim(name, place, bound);
+            let key = self.expr(value, place, depth + 1);
+            keys.push((name, self.scope.slot(), key));
+        }
+        // Keys are evaluated before there is a group: they do not see each other.
+        let keys = keys.into_iter().map(|(name, slot, key)| {
+            self.scope.bind(name, slot);
+            (slot, key)
+        });
+        Some(Group { keys: keys.collect(), kept: Vec::new() })
+    }
+
+    fn order(&mut self, object: &'d Object, place: Place, depth: usize) -> Option<Order> {
+        let value = object.get("$orderby")?;
+        let place = self.places.member(place, "$orderby");
+        let keys = match value {
+            Value::Array(keys) if keys.is_empty() => {
+                self.defect(SHAPE, place, "expected at least one key in '$orderby'");
+                return None;
+            }
+            Value::Array(keys) => keys
+                .iter()
+                .enumerate()
+                .map(|(index, key)| {
+                    let place = self.places.element(place, index);
+                    self.order_key(key, place, depth)
+                })
+                .collect(),
+            key => vec![self.order_key(key, place, depth)],
+        };
+        Some(Order { keys, kept: Vec::new() })
+    }
+
+    fn order_key(&mut self, value: &'d Value, place: Place, depth: usize) -> OrderKey {
+        let explicit =
+            value.as_object().filter(|object| object.iter().any(|(name, _)| ORDER_KEY.contains(&name)));
+        let Some(object) = explicit else {
+            let key = self.expr(value, place, depth + 1);
+            return OrderKey { place, key, descending: false, empty_greatest: false };
+        };
+        if let Some((name, _)) = object.iter().find(|(name, _)| !ORDER_KEY.contains(name)) {
+            let message =
+                format!("'{name}' is no member of an '$orderby' key; it has {}", ORDER_KEY.join(", "));
+            self.defect(SHAPE, place, message);
+        } else if object.get("$key").is_none() {
+            self.defect(SHAPE, place, "expected '$key' in an explicit '$orderby' key");
+        }
+        let descending = self.choice(object, "$dir", ["asc", "desc"], place);
+        let empty_greatest = self.choice(object, "$empty", ["least", "greatest"], place);
+        if let Some(collation) = object.get("$collation") {
+            let place = self.places.member(place, "$collation");
+            match collation.as_str() {
+                Some(name) => {
+                    self.defect(UNREGISTERED, place, format!("no collation '{name}' is registered"))
+                }
+                None => self.defect(SHAPE, place, "expected the name of a collation as a text"),
+            }
+        }
+        let key = self.clause(object, "$key", place, depth);
+        let key = key.unwrap_or(Expr { place, kind: Kind::Literal(Value::Null) });
+        OrderKey { place, key, descending, empty_greatest }
+    }
+
+    /// Whether a member has the second of two words; the first is the default.
+    fn choice(&mut self, object: &Object, name: &'static str, words: [&str; 2], place: Place) -> bool {
+        let Some(value) = object.get(name) else { return false };
+        let [first, second] = words;
+        if *value == *second {
+            return true;
+        }
+        if *value != *first {
+            let place = self.places.member(place, name);
+            self.defect(SHAPE, place, format!("expected '{first}' or '{second}'"));
+        }
+        false
+    }
+
+    fn count(&mut self, object: &'d Object, place: Place, bound: &mut Bound<'d>) -> Option<Slot> {
+        let value = object.get("$count")?;
+        let place = self.places.member(place, "$count");
+        let Some(name) = value.as_str() else {
+            self.defect(SHAPE, place, "expected a variable name as a text, without '$'");
+            return None;
+        };
+        self.claim(name, place, bound);
+        let slot = self.scope.slot();
+        self.scope.bind(name, slot);
+        Some(slot)
+    }
+
+    fn quantifier(&mut self, object: &'d Object, place: Place, depth: usize) -> Expr {
+        let some = object.get("$some").is_some();
+        let mark = self.scope.enter();
+        let extra_levels = self.extra_levels;
+        let mut bound = Bound::default();
+        let mut bindings = Vec::new();
+        if let Some((names, clause)) =
+            self.binding_object(object, if some { "$some" } else { "$every" }, place)
+        {
+            for (name, value) in names.iter() {
+                let place = self.places.member(clause, name);
+                self.claim(name, place, &mut bound);
+                self.extra_levels = extra_levels + bindings.len();
+                let source = self.plain_source(value, place, depth);
+                if self.extra_levels + depth > super::NESTING_MAX {
+                    break;
+                }
+                let slot = self.scope.slot();
+                self.scope.bind(name, slot);
+                bindings.push((slot, source));
+            }
+        }
+        let satisfies = self.clause(object, "$satisfies", place, depth);
+        self.scope.leave(mark);
+        self.extra_levels = extra_levels;
+        match satisfies {
+            Some(satisfies) => {
+                let quantifier = Box::new(Quantifier { some, bindings, satisfies });
+                Expr { place, kind: Kind::Test(Test::Quantifier(quantifier)) }
+            }
+            None => self.poison(SHAPE, place, "expected '$satisfies'"),
+        }
+    }
+}
+
+/// Whether a source has the extended form; any of its names says so.
+fn is_extended(object: &Object) -> bool {
+    object.iter().any(|(name, _)| EXTENDED.contains(&name))
+}

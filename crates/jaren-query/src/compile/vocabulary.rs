@@ -1,0 +1,228 @@
+//! The closed vocabulary (section 8.1): each operator with the shape of its argument and what it compiles to.
+
+use std::ops::RangeInclusive;
+
+use jaren_json::Kind as ValueKind;
+
+use super::phrase::{FLWOR, QUANTIFIER};
+use crate::place::Place;
+use crate::plan::{
+    Aggregate, Arithmetic, Comparison, Expr, Kind, Many, Number, Pair, Test, Text, TextMap, TextTest,
+};
+
+/// How many operands an operator takes, and what it compiles to with them.
+pub(super) enum Operator {
+    /// The argument is the one operand.
+    One(fn(Box<Expr>) -> Kind),
+    /// The argument is a list, as for all that follow.
+    OneOrTwo(fn(Box<Expr>, Option<Box<Expr>>) -> Kind),
+    /// The place is that of the operator's name.
+    Two(fn(Pair, Place) -> Kind),
+    TwoOrThree(fn(Pair, Option<Box<Expr>>) -> Kind),
+    AtLeast(usize, fn(Vec<Expr>) -> Kind),
+    /// `$valid` and `$assert`: an operand and a schema that needs a type test.
+    Schema,
+    /// An operator of the language that is not built yet, taking one operand.
+    UnbuiltOne,
+    /// The same with a list of so many operands, of which so many leading ones are expressions.
+    Unbuilt(RangeInclusive<usize>, usize),
+}
+
+/// Every operator that takes its operands in the ordinary way.
+pub(super) static OPERATORS: &[(&str, Operator)] = {
+    use Operator::{AtLeast, One, OneOrTwo, Two, TwoOrThree};
+    &[
+        ("$seq", AtLeast(0, |operands| Kind::Many(Many::Seq(operands)))),
+        ("$exists", One(|operand| Kind::Test(Test::Exists(operand)))),
+        ("$empty", One(|operand| Kind::Test(Test::Empty(operand)))),
+        ("$if", TwoOrThree(Kind::If)),
+        ("$eq", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Eq, pair)))),
+        ("$ne", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Ne, pair)))),
+        ("$lt", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Lt, pair)))),
+        ("$le", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Le, pair)))),
+        ("$gt", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Gt, pair)))),
+        ("$ge", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Ge, pair)))),
+        ("$add", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Add, pair, key)))),
+        ("$sub", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Sub, pair, key)))),
+        ("$mul", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Mul, pair, key)))),
+        ("$div", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Div, pair, key)))),
+        ("$idiv", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Idiv, pair, key)))),
+        ("$mod", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Mod, pair, key)))),
+        ("$neg", One(|operand| Kind::Number(Number::Negate(operand)))),
+        ("$and", AtLeast(1, |operands| Kind::Test(Test::And(operands)))),
+        ("$or", AtLeast(1, |operands| Kind::Test(Test::Or(operands)))),
+        ("$not", One(|operand| Kind::Test(Test::Not(operand)))),
+        ("$concat", AtLeast(0, |operands| Kind::Text(Text::Concat(operands)))),
+        ("$string-join", OneOrTwo(|items, separator| Kind::Text(Text::Join(items, separator)))),
+        ("$substring", TwoOrThree(|pair, length| Kind::Text(Text::Substring(pair, length)))),
+        ("$contains", Two(|pair, _| Kind::Test(Test::Text(TextTest::Contains, pair)))),
+        ("$starts-with", Two(|pair, _| Kind::Test(Test::Text(TextTest::StartsWith, pair)))),
+        ("$ends-with", Two(|pair, _| Kind::Test(Test::Text(TextTest::EndsWith, pair)))),
+        ("$upper", One(|operand| Kind::Text(Text::Map(TextMap::Upper, operand)))),
+        ("$lower", One(|operand| Kind::Text(Text::Map(TextMap::Lower, operand)))),
+        ("$string-length", One(|operand| Kind::Number(Number::Length(operand)))),
+        ("$normalize-space", One(|operand| Kind::Text(Text::Map(TextMap::NormalizeSpace, operand)))),
+        ("$match", Operator::Unbuilt(2..=2, 2)),
+        ("$search", Operator::Unbuilt(2..=2, 2)),
+        ("$replace", Operator::Unbuilt(3..=3, 3)),
+        ("$count", One(|operand| Kind::Number(Number::Count(operand)))),
+        ("$sum", One(|operand| Kind::Aggregate(Aggregate::Sum, operand))),
+        ("$avg", One(|operand| Kind::Aggregate(Aggregate::Avg, operand))),
+        ("$min", One(|operand| Kind::Aggregate(Aggregate::Min, operand))),
+        ("$max", One(|operand| Kind::Aggregate(Aggregate::Max, operand))),
+        ("$distinct", One(|operand| Kind::Many(Many::Distinct(operand)))),
+        ("$reverse", One(|operand| Kind::Many(Many::Reverse(operand)))),
+        ("$sort", One(|operand| Kind::Many(Many::Sort(operand)))),
+        ("$head", One(Kind::Head)),
+        ("$tail", One(|operand| Kind::Many(Many::Tail(operand)))),
+        ("$subsequence", TwoOrThree(|pair, length| Kind::Many(Many::Subsequence(pair, length)))),
+        ("$index-of", Two(|pair, _| Kind::Many(Many::IndexOf(pair)))),
+        ("$range", Two(|pair, key| Kind::Many(Many::Range(pair, key)))),
+        ("$get", Two(|pair, _| Kind::Get(pair))),
+        ("$entries", One(|operand| Kind::Many(Many::Entries(operand)))),
+        ("$from-entries", One(Kind::FromEntries)),
+        ("$is-string", One(|operand| Kind::Test(Test::Is(ValueKind::String, operand)))),
+        ("$is-number", One(|operand| Kind::Test(Test::Is(ValueKind::Number, operand)))),
+        ("$is-boolean", One(|operand| Kind::Test(Test::Is(ValueKind::Boolean, operand)))),
+        ("$is-null", One(|operand| Kind::Test(Test::Is(ValueKind::Null, operand)))),
+        ("$is-array", One(|operand| Kind::Test(Test::Is(ValueKind::Array, operand)))),
+        ("$is-object", One(|operand| Kind::Test(Test::Is(ValueKind::Object, operand)))),
+        ("$string", One(Kind::ToString)),
+        ("$number", One(|operand| Kind::Number(Number::Cast(operand)))),
+        ("$boolean", One(|operand| Kind::Test(Test::Boolean(operand)))),
+        ("$coalesce", AtLeast(1, Kind::Coalesce)),
+        ("$default", Two(|pair, _| Kind::Coalesce(Vec::from(*pair)))),
+        ("$valid", Operator::Schema),
+        ("$assert", Operator::Schema),
+        ("$is-date", Operator::UnbuiltOne),
+        ("$is-time", Operator::UnbuiltOne),
+        ("$is-datetime", Operator::UnbuiltOne),
+        ("$is-duration", Operator::UnbuiltOne),
+        ("$year", Operator::UnbuiltOne),
+        ("$month", Operator::UnbuiltOne),
+        ("$day", Operator::UnbuiltOne),
+        ("$hours", Operator::UnbuiltOne),
+        ("$minutes", Operator::UnbuiltOne),
+        ("$seconds", Operator::UnbuiltOne),
+        ("$offset", Operator::UnbuiltOne),
+        ("$week", Operator::UnbuiltOne),
+        ("$week-year", Operator::UnbuiltOne),
+        ("$quarter", Operator::UnbuiltOne),
+        ("$weekday", Operator::UnbuiltOne),
+        ("$epoch", Operator::UnbuiltOne),
+        ("$datetime", Operator::UnbuiltOne),
+        ("$date-add", Operator::Unbuilt(2..=3, 3)),
+        ("$date-sub", Operator::Unbuilt(2..=3, 3)),
+        ("$start-of", Operator::Unbuilt(2..=2, 2)),
+        ("$end-of", Operator::Unbuilt(2..=2, 2)),
+        ("$date-diff", Operator::Unbuilt(3..=3, 3)),
+        ("$date-format", Operator::Unbuilt(2..=2, 2)),
+        ("$bbox", Operator::UnbuiltOne),
+        ("$area", Operator::UnbuiltOne),
+        ("$length", Operator::UnbuiltOne),
+        ("$centroid", Operator::UnbuiltOne),
+        ("$distance", Operator::Unbuilt(2..=2, 2)),
+        ("$within", Operator::Unbuilt(2..=2, 2)),
+        ("$bbox-intersects", Operator::Unbuilt(2..=2, 2)),
+        ("$geohash", Operator::Unbuilt(1..=2, 2)),
+        ("$geo-parse", Operator::UnbuiltOne),
+        ("$geo-text", Operator::UnbuiltOne),
+        ("$geohash-bounds", Operator::UnbuiltOne),
+        ("$geohash-neighbours", Operator::UnbuiltOne),
+        ("$geo-simplify", Operator::Unbuilt(2..=2, 2)),
+        ("$similarity", Operator::Unbuilt(2..=2, 2)),
+        ("$overlaps", Operator::Unbuilt(2..=2, 2)),
+        ("$time-bucket", Operator::Unbuilt(2..=4, 3)),
+        ("$resample", Operator::Unbuilt(2..=2, 1)),
+        ("$rolling", Operator::Unbuilt(2..=2, 1)),
+        ("$asof", Operator::Unbuilt(2..=3, 2)),
+    ]
+};
+
+/// The operator of that name.
+pub(super) fn operator(name: &str) -> Option<&'static Operator> {
+    OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, operator)| operator)
+}
+
+impl Operator {
+    /// The number of operands in words.
+    pub(super) fn arity(&self) -> String {
+        match self {
+            Self::One(_) | Self::UnbuiltOne => "1".to_owned(),
+            Self::OneOrTwo(_) => "1 to 2".to_owned(),
+            Self::Two(_) | Self::Schema => "2".to_owned(),
+            Self::TwoOrThree(_) => "2 to 3".to_owned(),
+            Self::AtLeast(min, _) => format!("at least {min}"),
+            Self::Unbuilt(arity, _) if arity.start() == arity.end() => arity.end().to_string(),
+            Self::Unbuilt(arity, _) => format!("{} to {}", arity.start(), arity.end()),
+        }
+    }
+}
+
+/// Whether a `$`-name belongs to the language wherever it stands beside others.
+pub(super) fn is_vocabulary(name: &str) -> bool {
+    known_names().any(|known| known == name)
+}
+
+fn known_names() -> impl Iterator<Item = &'static str> {
+    let operators = OPERATORS.iter().map(|(name, _)| *name);
+    FLWOR.into_iter().chain(QUANTIFIER).chain(["$const", "$map"]).chain(operators)
+}
+
+/// The message for a `$`-name outside the language.
+pub(super) fn unknown(name: &str) -> String {
+    // Two edits in a name that long are a slip of the pen; names far longer than any known one are not compared.
+    let near = known_names()
+        .filter(|known| known.len().abs_diff(name.len()) <= 2)
+        .map(|known| (edits(known.as_bytes(), name.as_bytes()), known))
+        .filter(|(edits, known)| *edits <= 2 && *edits + 1 < known.len())
+        .min_by_key(|(edits, _)| *edits);
+    match near {
+        Some((_, known)) => format!("no operator is named '{name}'; did you mean '{known}'?"),
+        None => format!(
+            "no operator is named '{name}'; a text that begins with '$' is written '$$…' or in '$const'"
+        ),
+    }
+}
+
+/// The number of insertions, removals and replacements between two names.
+fn edits(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (above, y) in row.iter_mut().skip(1).zip(b) {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = *above;
+            *above = replaced.min(left + 1).min(diagonal + 1);
+            left = *above;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = known_names().collect();
+        // `$count` is a clause and an operator (section 6.7).
+        assert_eq!(names.len(), 9 + 3 + 2 + OPERATORS.len());
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 9 + 3 + 2 + OPERATORS.len() - 1);
+    }
+
+    #[test]
+    fn suggestions() {
+        assert!(unknown("$exist").contains("'$exists'"));
+        assert!(unknown("$retrun").contains("'$return'"));
+        assert!(!unknown("$filter-all").contains("mean"));
+        assert_eq!(edits(b"kitten", b"sitting"), 3);
+    }
+}

@@ -1,0 +1,95 @@
+//! General comparisons (section 8.4) and arithmetic (section 8.5).
+
+use std::cmp::Ordering;
+
+use jaren_json::Value;
+
+use super::Run;
+use super::item::{Item, Seq, item_eq};
+use crate::error::{EvalError, ZERO};
+use crate::plan::{Arithmetic, Comparison, Expr, Number};
+
+impl<'a> Run<'a> {
+    /// Whether some item of the left operand compares with some item of the right one.
+    pub(super) fn compare(&mut self, comparison: Comparison, pair: &'a [Expr; 2]) -> Result<bool, EvalError> {
+        let [left, right] = pair;
+        let left = self.seq(left)?;
+        if matches!(left, Seq::Empty) {
+            return Ok(false); // there is no witness, and the right operand is not evaluated
+        }
+        let right = self.seq(right)?;
+        Ok(match (&left, &right) {
+            (Seq::One(left), Seq::One(right)) => compare_items(comparison, left.value(), right.value()),
+            _ => left.as_slice().iter().any(|left| {
+                right.as_slice().iter().any(|right| compare_items(comparison, left.value(), right.value()))
+            }),
+        })
+    }
+
+    /// A number, or nothing where an operand is empty.
+    pub(super) fn numeric(&mut self, number: &'a Number) -> Result<Option<f64>, EvalError> {
+        match number {
+            Number::Arithmetic(arithmetic, pair, key) => {
+                let [left, right] = &**pair;
+                let Some(left) = self.number(left)? else { return Ok(None) };
+                let Some(right) = self.number(right)? else { return Ok(None) };
+                match arithmetic {
+                    Arithmetic::Add => Ok(Some(left + right)),
+                    Arithmetic::Sub => Ok(Some(left - right)),
+                    Arithmetic::Mul => Ok(Some(left * right)),
+                    Arithmetic::Div => Ok(Some(left / right)),
+                    Arithmetic::Idiv | Arithmetic::Mod if right == 0.0 => {
+                        Err(self.fail(ZERO, *key, "expected a divisor other than zero"))
+                    }
+                    Arithmetic::Idiv => Ok(Some((left / right).trunc())),
+                    Arithmetic::Mod => Ok(Some(left % right)),
+                }
+            }
+            Number::Negate(operand) => Ok(self.number(operand)?.map(|number| -number)),
+            Number::Cast(operand) => self.to_number(operand),
+            Number::Length(operand) => self.text_length(operand).map(Some),
+            Number::Count(operand) => self.count(operand).map(Some),
+        }
+    }
+}
+
+#[inline]
+fn compare_items(comparison: Comparison, left: &Value, right: &Value) -> bool {
+    match comparison {
+        Comparison::Eq => item_eq(left, right),
+        Comparison::Ne => !item_eq(left, right),
+        Comparison::Lt => ordered(left, right).is_some_and(Ordering::is_lt),
+        Comparison::Le => ordered(left, right).is_some_and(Ordering::is_le),
+        Comparison::Gt => ordered(left, right).is_some_and(Ordering::is_gt),
+        Comparison::Ge => ordered(left, right).is_some_and(Ordering::is_ge),
+    }
+}
+
+/// The order of two numbers or two texts; others have none. UTF-8 orders texts by code points.
+#[inline]
+fn ordered(left: &Value, right: &Value) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
+        (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
+        _ => None,
+    }
+}
+
+/// The order of keys (section 6.6): a NaN equals itself and is less than every other number; a text and a number have no
+/// order, which `mixed` is told of, and then the number comes first so that sorting still has an order to follow.
+pub(super) fn key_order(left: &Item<'_>, right: &Item<'_>, mixed: &mut bool) -> Ordering {
+    match (left.value(), right.value()) {
+        (Value::Number(left), Value::Number(right)) => {
+            left.partial_cmp(right).unwrap_or_else(|| right.is_nan().cmp(&left.is_nan()))
+        }
+        (Value::String(left), Value::String(right)) => left.cmp(right),
+        (Value::Number(_), _) => {
+            *mixed = true;
+            Ordering::Less
+        }
+        _ => {
+            *mixed = true;
+            Ordering::Greater
+        }
+    }
+}

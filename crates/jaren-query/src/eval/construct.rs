@@ -1,0 +1,67 @@
+//! Constructors (sections 3.1, 3.4 and 3.5.2).
+
+use jaren_json::{Object, ObjectBuilder, Value};
+
+use super::Run;
+use super::item::Got;
+use crate::error::{EvalError, KEY, TYPE};
+use crate::plan::{Expr, Members};
+
+impl<'a> Run<'a> {
+    /// An array of everything that the elements answer.
+    pub(super) fn array(&mut self, elements: &'a [Expr]) -> Result<Value, EvalError> {
+        let mut values = Vec::new();
+        for element in elements {
+            self.emit_all(element, &mut |_, item| values.push(item.into_value()))?;
+        }
+        Ok(Value::from(values))
+    }
+
+    /// An object of the members whose expressions answer an item.
+    pub(super) fn object(&mut self, members: &'a Members) -> Result<Value, EvalError> {
+        let mut values = Vec::with_capacity(members.members.len());
+        let mut left_out = Vec::new();
+        for (index, (_, expr)) in members.members.iter().enumerate() {
+            match self.member(expr)? {
+                Some(value) => values.push(value),
+                None => left_out.push(index),
+            }
+        }
+        if left_out.is_empty()
+            && let Some(shape) = &members.shape
+        {
+            return Ok(Object::from_shape(shape, values).unwrap_or_default().into());
+        }
+        let names = members.members.iter().enumerate().filter(|(index, _)| !left_out.contains(index));
+        Ok(names.map(|(_, (name, _))| name).zip(values).collect::<Object>().into())
+    }
+
+    /// `$map`: later pairs win, and a pair without a value is as if it were not there.
+    pub(super) fn map(&mut self, pairs: &'a [[Expr; 2]]) -> Result<Value, EvalError> {
+        let mut object = ObjectBuilder::new();
+        for [key, value] in pairs {
+            let name = match self.one(key)? {
+                Got::One(item) if item.value().as_str().is_some() => item.into_value(),
+                got => {
+                    let message =
+                        format!("expected one text as the name of a member, found {}", got.describe());
+                    return Err(self.fail(KEY, key.place, message));
+                }
+            };
+            if let (Some(value), Value::String(name)) = (self.member(value)?, name) {
+                object.insert(name, value);
+            }
+        }
+        Ok(object.build().into())
+    }
+
+    fn member(&mut self, expr: &'a Expr) -> Result<Option<Value>, EvalError> {
+        match self.one(expr)? {
+            Got::None => Ok(None),
+            Got::One(item) => Ok(Some(item.into_value())),
+            Got::Several => {
+                Err(self.fail(TYPE, expr.place, "expected at most one item as a member, found several"))
+            }
+        }
+    }
+}

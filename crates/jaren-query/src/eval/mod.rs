@@ -1,0 +1,290 @@
+//! Evaluation: one walk of the plan in the mode that each place needs.
+//!
+//! A node can be asked for its truth, for a number, for at most one item, for a sequence, or to emit its items into a sink.
+//! Each mode counts the node's step once (section 8.12) and then does only what the asker needs: a guard never builds a
+//! sequence, and an aggregate over a phrase never collects it.
+//!
+//! Streaming must not be seen: where the items of one expression are handed on before it is finished, nothing that the
+//! receiver does may fail in between. So `$for` streams only from sources that cannot fail once they began (paths,
+//! variables, ranges), and an aggregate keeps the first type error until its operand has been evaluated.
+
+mod aggregate;
+mod barrier;
+mod compare;
+mod construct;
+mod item;
+mod modes;
+mod phrase;
+mod sequence;
+mod text;
+
+use jaren_json::Value;
+
+use self::item::{Got, Item, Seq, item_truth};
+use crate::error::{EvalError, LIMIT, SEVERAL, UNBOUND};
+use crate::path::{Step, step_into, walk};
+use crate::place::{Place, Places};
+use crate::plan::{Expr, From as PathFrom, Kind, Plan, Root, Slot};
+use crate::query::Scope;
+
+/// Why an emission ended early.
+pub(crate) enum Stop {
+    /// The receiver has seen enough. Only ever raised by the sink of the innermost running emission.
+    Enough,
+    Failed(EvalError),
+}
+
+impl From<EvalError> for Stop {
+    fn from(error: EvalError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Where items go.
+pub(crate) type Sink<'s, 'a> = &'s mut dyn FnMut(&mut Run<'a>, Item<'a>) -> Result<(), Stop>;
+/// What to do with a tuple: the current contents of the slots.
+pub(crate) type Next<'s, 'a> = &'s mut dyn FnMut(&mut Run<'a>) -> Result<(), Stop>;
+
+/// One evaluation of a plan over a scope.
+pub(crate) struct Run<'a> {
+    plan: &'a Plan,
+    scope: Scope<'a>,
+    slots: Vec<Seq<'a>>,
+    /// The external parameters by their index; empty where the plan has none.
+    externals: Vec<Option<&'a Value>>,
+    /// Steps that may still be taken; without a limit more than any machine takes.
+    steps_left: u64,
+}
+
+impl<'a> Run<'a> {
+    #[inline]
+    pub(crate) fn new(plan: &'a Plan, scope: Scope<'a>) -> Self {
+        Self {
+            plan,
+            scope,
+            slots: vec![Seq::Empty; plan.slots],
+            externals: plan.externals.iter().map(|name| scope.external(name)).collect(),
+            steps_left: plan.limits.steps.map_or(u64::MAX, std::num::NonZeroU64::get),
+        }
+    }
+
+    pub(crate) fn items(mut self) -> Result<Vec<Value>, EvalError> {
+        let items = self.seq(&self.plan.root)?.into_vec();
+        self.check_result(items.len())?;
+        Ok(items.into_iter().map(Item::into_value).collect())
+    }
+
+    pub(crate) fn first(mut self) -> Result<Option<Value>, EvalError> {
+        let items = self.seq(&self.plan.root)?;
+        Ok(items.as_slice().first().map(|item| item.value().clone()))
+    }
+
+    pub(crate) fn value(mut self) -> Result<Option<Value>, EvalError> {
+        Ok(match self.seq(&self.plan.root)? {
+            Seq::Empty => None,
+            Seq::One(item) => Some(item.into_value()),
+            items @ Seq::Many(_) => {
+                self.check_result(items.len())?;
+                Some(items.into_vec().into_iter().map(Item::into_value).collect())
+            }
+        })
+    }
+
+    pub(crate) fn root_truth(mut self) -> Result<bool, EvalError> {
+        let root = &self.plan.root;
+        // Several items of the root itself are nobody's operand: reported at the document (section 10.3).
+        self.truth_at(root, Places::ROOT)
+    }
+
+    pub(crate) fn root_exists(mut self) -> Result<bool, EvalError> {
+        // Unlike `$exists`, which counts a bare path once, this counts the root as an evaluation.
+        Ok(self.seq(&self.plan.root)?.len() != 0)
+    }
+
+    fn check_result(&self, items: usize) -> Result<(), EvalError> {
+        match self.plan.limits.result_items {
+            Some(max) if items > max.get() => Err(self.fail(
+                LIMIT,
+                Places::ROOT,
+                format!("expected at most {max} items in the result, found {items}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn fail(&self, code: &'static str, place: Place, message: impl Into<String>) -> EvalError {
+        EvalError::new(code, self.plan.places.pointer(place), message.into())
+    }
+
+    /// Counts the evaluation of a node.
+    #[inline]
+    fn step(&mut self, expr: &Expr) -> Result<(), EvalError> {
+        match self.steps_left.checked_sub(1) {
+            Some(left) => {
+                self.steps_left = left;
+                Ok(())
+            }
+            None => {
+                Err(self.fail(LIMIT, expr.place, "the evaluation takes more steps than its limit allows"))
+            }
+        }
+    }
+
+    /// The effective boolean value (section 2.2).
+    #[inline]
+    fn truth(&mut self, expr: &'a Expr) -> Result<bool, EvalError> {
+        self.truth_at(expr, expr.place)
+    }
+
+    fn several(&self, place: Place) -> EvalError {
+        self.fail(SEVERAL, place, "expected at most one item for a truth value, found several")
+    }
+
+    fn got_truth(&self, got: &Got<'a>, place: Place) -> Result<bool, EvalError> {
+        match got {
+            Got::None => Ok(false),
+            Got::One(item) => Ok(item_truth(item.value())),
+            Got::Several => Err(self.several(place)),
+        }
+    }
+
+    #[inline]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "slots are numbered by the compiler of this plan, and `new` makes them all"
+    )]
+    fn slot(&self, slot: Slot) -> &Seq<'a> {
+        &self.slots[slot]
+    }
+
+    #[inline]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "slots are numbered by the compiler of this plan, and `new` makes them all"
+    )]
+    fn set(&mut self, slot: Slot, value: Seq<'a>) {
+        self.slots[slot] = value;
+    }
+
+    fn external(&self, index: usize, place: Place) -> Result<&'a Value, EvalError> {
+        self.externals.get(index).copied().flatten().ok_or_else(|| {
+            let name = self.plan.externals.get(index).map_or("", |name| name);
+            self.fail(UNBOUND, place, format!("the external parameter '{name}' is not bound"))
+        })
+    }
+
+    /// The input document as an item.
+    fn input(&self) -> Item<'a> {
+        match self.scope.whole() {
+            Some(value) => Item::Ref(value),
+            None => Item::Own(self.scope.to_value()),
+        }
+    }
+
+    /// The one value that a path begins at, borrowed; nothing where it begins at a variable.
+    /// A record is entered by the first step, which is then done.
+    #[inline]
+    fn borrowed_start(&self, root: &'a Root, place: Place) -> Result<Start<'a>, EvalError> {
+        let steps = &root.path.head[..];
+        Ok(match root.from {
+            PathFrom::Input => match (self.scope.whole(), steps) {
+                (Some(value), _) => Start::At(value, steps),
+                (None, [Step::Name(name, _), rest @ ..]) => match self.scope.part(name) {
+                    Some(value) => Start::At(value, rest),
+                    None => Start::Nowhere,
+                },
+                (None, [Step::Index(_), ..]) => Start::Nowhere,
+                (None, []) => Start::Items(Seq::One(self.input())),
+            },
+            PathFrom::External(index) => Start::At(self.external(index, place)?, steps),
+            PathFrom::Variable(slot) => match self.slot(slot) {
+                Seq::One(Item::Ref(value)) => Start::At(value, steps),
+                items => Start::Items(items.clone()),
+            },
+        })
+    }
+
+    /// Emits what a path selects; the step is already counted.
+    fn emit_path(&mut self, root: &'a Root, place: Place, sink: Sink<'_, 'a>) -> Result<(), Stop> {
+        match self.borrowed_start(root, place)? {
+            Start::Nowhere => Ok(()),
+            Start::At(value, steps) => match step_into(value, steps) {
+                Some(node) => walk(node, &root.path.leaps, &mut |found| sink(self, Item::Ref(found))),
+                None => Ok(()),
+            },
+            Start::Items(items) => {
+                items.as_slice().iter().try_for_each(|item| self.emit_path_from(item, root, sink))
+            }
+        }
+    }
+
+    /// Emits what a path selects from one item. What it finds in a value made by the query is cloned, which is cheap.
+    fn emit_path_from(&mut self, item: &Item<'a>, root: &'a Root, sink: Sink<'_, 'a>) -> Result<(), Stop> {
+        let (head, leaps) = (&root.path.head, &root.path.leaps);
+        match item {
+            Item::Ref(value) => match step_into(value, head) {
+                Some(node) => walk(node, leaps, &mut |found| sink(self, Item::Ref(found))),
+                None => Ok(()),
+            },
+            Item::Own(value) => match step_into(value, head) {
+                Some(node) => walk(node, leaps, &mut |found| sink(self, Item::Own(found.clone()))),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Whether an expression has an item. A bare path or variable counts no step of its own (section 8.12).
+    fn exists(&mut self, expr: &'a Expr) -> Result<bool, EvalError> {
+        match &expr.kind {
+            Kind::Variable(slot) => Ok(!matches!(self.slot(*slot), Seq::Empty)),
+            Kind::External(index) => self.external(*index, expr.place).map(|_| true),
+            Kind::Path(root) => self.path_exists(root, expr.place),
+            Kind::Input => Ok(true),
+            _ => {
+                let mut any = false;
+                self.emit_all(expr, &mut |_, _| any = true)?;
+                Ok(any)
+            }
+        }
+    }
+
+    fn path_exists(&mut self, root: &'a Root, place: Place) -> Result<bool, EvalError> {
+        if root.path.leaps.is_empty()
+            && let Start::At(value, steps) = self.borrowed_start(root, place)?
+        {
+            return Ok(step_into(value, steps).is_some());
+        }
+        match self.emit_path(root, place, &mut |_, _| Err(Stop::Enough)) {
+            Ok(()) => Ok(false),
+            Err(Stop::Enough) => Ok(true),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Evaluates an expression to its end and hands every item to a receiver that cannot fail.
+    fn emit_all(
+        &mut self,
+        expr: &'a Expr,
+        receive: &mut dyn FnMut(&mut Self, Item<'a>),
+    ) -> Result<(), EvalError> {
+        let ended = self.emit(expr, &mut |run, item| {
+            receive(run, item);
+            Ok(())
+        });
+        match ended {
+            // Nobody raises `Enough` here: the receiver cannot, and inner emissions keep theirs to themselves.
+            Ok(()) | Err(Stop::Enough) => Ok(()),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+}
+
+/// Where a path begins.
+enum Start<'a> {
+    Nowhere,
+    /// At a borrowed value, with the steps still to take.
+    At(&'a Value, &'a [Step]),
+    /// At these items, with all steps still to take.
+    Items(Seq<'a>),
+}

@@ -1,0 +1,225 @@
+//! FLWOR phrases (section 6) and quantifiers (section 7): the stream of tuples.
+//!
+//! A tuple is the current contents of the slots; no tuple is ever built. `$for` drives everything after it.
+
+use super::item::{Item, Seq, count};
+use super::modes::finished;
+use super::{Next, Run, Sink, Stop};
+use crate::error::{EvalError, LIMIT, TYPE};
+use crate::plan::{Binding, Expr, Flwor, Kind, Many, Quantifier, Slot, Window};
+
+impl<'a> Run<'a> {
+    /// Emits the results of a phrase, or the accumulator that its `$fold` ends with.
+    pub(super) fn flwor(
+        &mut self,
+        expr: &'a Expr,
+        phrase: &'a Flwor,
+        sink: Sink<'_, 'a>,
+    ) -> Result<(), Stop> {
+        if let Some((slot, initial)) = &phrase.fold {
+            let value = self.seq(initial)?;
+            self.check_length(expr, value.len())?;
+            self.set(*slot, value);
+            self.drive(phrase, &mut |run| {
+                let value = run.seq(&phrase.result)?;
+                run.check_length(expr, value.len())?;
+                run.set(*slot, value);
+                Ok(())
+            })?;
+            return self.slot(*slot).clone().into_vec().into_iter().try_for_each(|item| sink(self, item));
+        }
+        let mut produced = 0;
+        self.drive(phrase, &mut |run| {
+            run.emit(&phrase.result, &mut |run, item| {
+                produced += 1;
+                sink(run, item)
+            })?;
+            Ok(run.check_length(expr, produced)?)
+        })
+    }
+
+    /// `limits.sequence_items` bounds what a phrase hands on, checked after each tuple.
+    fn check_length(&self, expr: &Expr, items: usize) -> Result<(), EvalError> {
+        match self.plan.limits.sequence_items {
+            Some(max) if items > max.get() => {
+                Err(self.fail(LIMIT, expr.place, format!("expected at most {max} items in a phrase")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Calls `next` with each tuple that reaches `$return`.
+    fn drive(&mut self, phrase: &'a Flwor, next: Next<'_, 'a>) -> Result<(), Stop> {
+        let mut position = 0;
+        let mut numbered = |run: &mut Self| {
+            if let Some(slot) = phrase.count {
+                run.set(slot, Seq::One(Item::number(count(position))));
+                position += 1;
+            }
+            next(run)
+        };
+        match (&phrase.group, &phrase.order) {
+            (None, None) => self.tuples(phrase, &phrase.bindings, &mut numbered),
+            (None, Some(order)) => {
+                let mut rows = Vec::new();
+                self.tuples(phrase, &phrase.bindings, &mut |run| Ok(rows.push(run.row(order)?)))?;
+                self.ordered(order, rows, &mut numbered)
+            }
+            (Some(group), order) => {
+                let mut groups = super::barrier::Groups::default();
+                self.tuples(phrase, &phrase.bindings, &mut |run| Ok(run.gather(group, &mut groups)?))?;
+                let Some(order) = order else {
+                    return self.each_group(group, groups, &mut numbered);
+                };
+                let mut rows = Vec::new();
+                self.each_group(group, groups, &mut |run| Ok(rows.push(run.row(order)?)))?;
+                self.ordered(order, rows, &mut numbered)
+            }
+        }
+    }
+
+    /// The tuples of the bindings, then `$let` and `$where`. Recursion is bounded: bindings count as nesting.
+    fn tuples(&mut self, phrase: &'a Flwor, bindings: &'a [Binding], next: Next<'_, 'a>) -> Result<(), Stop> {
+        let Some((binding, rest)) = bindings.split_first() else { return self.survive(phrase, next) };
+        if let Some(window) = binding.window {
+            return self.windows(binding, window, &mut |run| run.tuples(phrase, rest, next));
+        }
+        let mut position = 0;
+        self.each(&binding.source, !binding.allowing_empty, &mut |run, item| {
+            run.set(binding.slot, Seq::One(item));
+            if let Some(at) = binding.at {
+                run.set(at, Seq::One(Item::number(count(position))));
+            }
+            position += 1;
+            run.tuples(phrase, rest, next)
+        })?;
+        if position == 0 && binding.allowing_empty {
+            self.bind_nothing(binding);
+            self.tuples(phrase, rest, next)?;
+        }
+        Ok(())
+    }
+
+    /// The one tuple of an outer join's missing side (section 6.10).
+    fn bind_nothing(&mut self, binding: &Binding) {
+        self.set(binding.slot, Seq::Empty);
+        if let Some(at) = binding.at {
+            self.set(at, Seq::One(Item::number(-1.0)));
+        }
+    }
+
+    fn survive(&mut self, phrase: &'a Flwor, next: Next<'_, 'a>) -> Result<(), Stop> {
+        for (slot, expr) in &phrase.lets {
+            let value = self.seq(expr)?;
+            self.set(*slot, value);
+        }
+        match &phrase.filter {
+            Some(filter) if !self.truth(filter)? => Ok(()),
+            _ => next(self),
+        }
+    }
+
+    /// Each item of a source, arrays unpacked (D4). A range `counted` here is never built and counts no step of its own.
+    fn each(&mut self, source: &'a Expr, counted: bool, visit: Sink<'_, 'a>) -> Result<(), Stop> {
+        match &source.kind {
+            Kind::Many(Many::Range(pair, _)) if counted => {
+                let Some((mut at, end)) = self.range_bounds(pair)? else { return Ok(()) };
+                while at <= end {
+                    visit(self, Item::number(at))?;
+                    at += 1.0; // exact: both ends are safe integers
+                }
+                Ok(())
+            }
+            // These cannot fail once they began, so the tuples may come in between.
+            Kind::Path(_) | Kind::Variable(_) => {
+                self.emit(source, &mut |run, item| item.unpack(&mut |item| visit(run, item)))
+            }
+            _ => {
+                let items = self.seq(source)?;
+                items
+                    .as_slice()
+                    .iter()
+                    .try_for_each(|item| item.clone().unpack(&mut |item| visit(self, item)))
+            }
+        }
+    }
+
+    /// Runs of consecutive items (section 6.10).
+    fn windows(&mut self, binding: &'a Binding, window: Window, next: Next<'_, 'a>) -> Result<(), Stop> {
+        let mut items: Vec<Item<'a>> = Vec::new();
+        let source = self.seq(&binding.source)?;
+        for item in source.as_slice() {
+            item.clone().unpack::<Stop>(&mut |item| {
+                items.push(item);
+                Ok(())
+            })?;
+        }
+        let (mut start, mut number) = (0_usize, 0);
+        while start < items.len() {
+            let end = start.saturating_add(window.size);
+            if window.sliding && end > items.len() {
+                break;
+            }
+            let run = items.get(start..end.min(items.len())).unwrap_or_default();
+            self.set(binding.slot, Seq::from(run.to_vec()));
+            if let Some(at) = binding.at {
+                self.set(at, Seq::One(Item::number(count(number))));
+            }
+            number += 1;
+            next(self)?;
+            start = start.saturating_add(window.step);
+        }
+        if number == 0 && binding.allowing_empty {
+            self.bind_nothing(binding);
+            next(self)?;
+        }
+        Ok(())
+    }
+
+    /// Whether some, or every, tuple satisfies; the deciding one is the last evaluated.
+    pub(super) fn quantifier(&mut self, quantifier: &'a Quantifier) -> Result<bool, EvalError> {
+        let mut found = false;
+        finished(self.witness(quantifier, &quantifier.bindings, &mut found))?;
+        Ok(found == quantifier.some)
+    }
+
+    /// Looks for a tuple that decides: satisfying for `$some`, failing for `$every`.
+    fn witness(
+        &mut self,
+        quantifier: &'a Quantifier,
+        bindings: &'a [(Slot, Expr)],
+        found: &mut bool,
+    ) -> Result<(), Stop> {
+        let Some(((slot, source), rest)) = bindings.split_first() else {
+            if self.truth(&quantifier.satisfies)? == quantifier.some {
+                *found = true;
+                return Err(Stop::Enough);
+            }
+            return Ok(());
+        };
+        self.each(source, true, &mut |run, item| {
+            run.set(*slot, Seq::One(item));
+            run.witness(quantifier, rest, found)
+        })
+    }
+
+    /// The bounds of a range, or nothing where it is empty (section 8.9).
+    pub(super) fn range_bounds(&mut self, pair: &'a [Expr; 2]) -> Result<Option<(f64, f64)>, EvalError> {
+        let [start, end] = pair;
+        let (from, to) = (self.one(start)?, self.one(end)?);
+        if matches!(from, super::Got::None) || matches!(to, super::Got::None) {
+            return Ok(None);
+        }
+        let bound = |got: &super::Got<'a>, expr: &Expr| match got {
+            // A range begins at 0 where -0 is asked for.
+            super::Got::One(item) => {
+                item.value().as_i64().and(item.value().as_f64()).map(|n| n + 0.0).ok_or(expr.place)
+            }
+            _ => Err(expr.place),
+        };
+        let bounds = bound(&from, start).and_then(|from| Ok((from, bound(&to, end)?)));
+        bounds.map(Some).map_err(|place| {
+            self.fail(TYPE, place, "expected an integer of at most 2^53 - 1 as the bound of a range")
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! Sequence operators (sections 8.2 and 8.9).
+
+use jaren_json::{Kind, Object, ObjectBuilder, Shape, Value};
+
+use super::barrier::Distinct;
+use super::compare::key_order;
+use super::item::{Got, Item, count, entry_of, item_eq};
+use super::text::selected;
+use super::{Run, Sink, Stop};
+use crate::error::{EvalError, GUARD, ORDER, TYPE};
+use crate::plan::{Expr, Many};
+
+/// The most items that a `$range` builds (section 8.9).
+const RANGE_ITEMS_MAX: usize = 1_000_000;
+
+impl<'a> Run<'a> {
+    pub(super) fn emit_many(
+        &mut self,
+        expr: &'a Expr,
+        many: &'a Many,
+        sink: Sink<'_, 'a>,
+    ) -> Result<(), Stop> {
+        match many {
+            Many::Flwor(phrase) => self.flwor(expr, phrase, sink),
+            Many::Seq(operands) => operands.iter().try_for_each(|operand| self.emit(operand, sink)),
+            Many::Distinct(operand) => {
+                let mut met = Distinct::default();
+                self.emit(operand, &mut |run, item| {
+                    if met.is_new(item.clone()) { sink(run, item) } else { Ok(()) }
+                })
+            }
+            Many::Reverse(operand) => {
+                self.seq(operand)?.into_vec().into_iter().rev().try_for_each(|item| sink(self, item))
+            }
+            Many::Sort(operand) => self.sorted(operand)?.into_iter().try_for_each(|item| sink(self, item)),
+            Many::Tail(operand) => {
+                let mut head = true;
+                self.emit(operand, &mut |run, item| {
+                    if std::mem::take(&mut head) { Ok(()) } else { sink(run, item) }
+                })
+            }
+            Many::Subsequence(pair, length) => {
+                let [operand, start] = &**pair;
+                let items = self.seq(operand)?.into_vec();
+                let positions = self.positions(start, length.as_deref())?;
+                let chosen =
+                    items.into_iter().enumerate().filter(|(position, _)| selected(*position, positions));
+                chosen.map(|(_, item)| item).try_for_each(|item| sink(self, item))
+            }
+            Many::IndexOf(pair) => self.index_of(pair, sink),
+            Many::Range(pair, key) => {
+                let Some((start, end)) = self.range_bounds(pair)? else { return Ok(()) };
+                let max = self
+                    .plan
+                    .limits
+                    .sequence_items
+                    .map_or(RANGE_ITEMS_MAX, |max| RANGE_ITEMS_MAX.min(max.get()));
+                if end - start + 1.0 > count(max) {
+                    return Err(self
+                        .fail(GUARD, *key, format!("expected a range of at most {max} items"))
+                        .into());
+                }
+                let mut at = start;
+                while at <= end {
+                    sink(self, Item::number(at))?;
+                    at += 1.0;
+                }
+                Ok(())
+            }
+            Many::Entries(operand) => self.entries(operand, sink),
+        }
+    }
+
+    fn sorted(&mut self, operand: &'a Expr) -> Result<Vec<Item<'a>>, EvalError> {
+        let mut items = self.seq(operand)?.into_vec();
+        let kind = items.first().map(|item| item.value().kind());
+        let sortable = matches!(kind, None | Some(Kind::Number | Kind::String))
+            && items.iter().all(|item| Some(item.value().kind()) == kind);
+        if !sortable {
+            return Err(self.fail(ORDER, operand.place, "expected only numbers or only texts to sort"));
+        }
+        items.sort_by(|left, right| key_order(left, right, &mut false));
+        Ok(items)
+    }
+
+    fn index_of(&mut self, pair: &'a [Expr; 2], sink: Sink<'_, 'a>) -> Result<(), Stop> {
+        let [operand, wanted] = pair;
+        let items = self.seq(operand)?;
+        let wanted = match self.one(wanted)? {
+            Got::One(item) => item,
+            got => {
+                let message = format!("expected one item to look for, found {}", got.describe());
+                return Err(self.fail(TYPE, wanted.place, message).into());
+            }
+        };
+        for (position, item) in items.as_slice().iter().enumerate() {
+            if item_eq(item.value(), wanted.value()) {
+                sink(self, Item::number(count(position)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&mut self, operand: &'a Expr, sink: Sink<'_, 'a>) -> Result<(), Stop> {
+        let shape = Shape::new(["key", "value"]);
+        self.emit(operand, &mut |run, item| {
+            let Value::Object(object) = item.value() else { return Ok(()) };
+            for (name, value) in object {
+                let pair = vec![Value::from(name), value.clone()];
+                let pair =
+                    shape.as_ref().and_then(|shape| Object::from_shape(shape, pair)).unwrap_or_default();
+                sink(run, Item::Own(pair.into()))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Items that are no object with a text as `key` contribute nothing.
+    pub(super) fn from_entries(&mut self, operand: &'a Expr) -> Result<Value, EvalError> {
+        let mut object = ObjectBuilder::new();
+        self.emit_all(operand, &mut |_, item| {
+            if let Some((key, value)) = item.value().as_object().and_then(entry_of) {
+                object.insert(key, value);
+            }
+        })?;
+        Ok(object.build().into())
+    }
+
+    /// The first item; the operand is evaluated to its end, where it may still fail.
+    pub(super) fn head(&mut self, operand: &'a Expr) -> Result<Option<Item<'a>>, EvalError> {
+        let mut first = None;
+        self.emit_all(operand, &mut |_, item| {
+            first.get_or_insert(item);
+        })?;
+        Ok(first)
+    }
+
+    /// Dynamic lookup; whatever does not fit answers nothing.
+    pub(super) fn get(&mut self, pair: &'a [Expr; 2]) -> Result<Option<Item<'a>>, EvalError> {
+        let [target, key] = pair;
+        let (target, key) = (self.one(target)?, self.one(key)?);
+        let (Got::One(target), Got::One(key)) = (target, key) else { return Ok(None) };
+        Ok(match target {
+            Item::Ref(value) => lookup(value, key.value()).map(Item::Ref),
+            Item::Own(value) => lookup(&value, key.value()).map(|found| Item::Own(found.clone())),
+        })
+    }
+}
+
+fn lookup<'v>(target: &'v Value, key: &Value) -> Option<&'v Value> {
+    match (target, key) {
+        (Value::Object(object), Value::String(name)) => object.get(name),
+        (Value::Array(array), Value::Number(_)) => {
+            let index = key.as_i64()?;
+            let distance = usize::try_from(index.unsigned_abs()).ok()?;
+            array.get(if index < 0 { array.len().checked_sub(distance)? } else { distance })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,57 @@
+//! RFC 9535 paths: the compiled form, the parser and the walk over a value.
+//!
+//! A path is compiled into a *head* of single steps (names and indexes, at most one node each) and *leaps*: a segment that
+//! may select many nodes, each followed by its own single steps. The common paths are all head (`$.context.data.x`) or one
+//! leap (`$.rows[*].price`), and neither needs a list of nodes while it is walked.
+
+mod parse;
+mod walk;
+
+use jaren_json::{SlotHint, Str};
+
+pub(crate) use parse::parse;
+pub(crate) use walk::{step_into, walk};
+
+/// The largest number of segments of one path that may select several nodes.
+/// The walk recurses once a leap, so this bounds its stack; no path that a person wrote comes near it.
+pub(crate) const LEAPS_MAX: usize = 64;
+
+/// A compiled path without its root.
+#[derive(Debug, Default)]
+pub(crate) struct Path {
+    /// The leading single steps.
+    pub(crate) head: Vec<Step>,
+    /// The segments that may select several nodes, in order.
+    pub(crate) leaps: Vec<Leap>,
+}
+
+/// A name or an index: selects at most one child.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// The member of an object, with a hint where it was found the last time.
+    Name(Str, SlotHint),
+    /// The element of an array; a negative index counts from the end.
+    Index(i64),
+}
+
+/// A segment that may select several nodes, and the single steps after it.
+#[derive(Debug)]
+pub(crate) struct Leap {
+    /// Whether the selectors apply to every descendant as well as to the node itself.
+    pub(crate) descendant: bool,
+    /// What is selected among the children, in order.
+    pub(crate) selectors: Vec<Selector>,
+    /// The single steps taken from each selected node.
+    pub(crate) then: Vec<Step>,
+}
+
+/// One selector of a leap.
+#[derive(Debug)]
+pub(crate) enum Selector {
+    /// A name or an index.
+    Step(Step),
+    /// All children.
+    Wildcard,
+    /// Elements of an array from `start` up to and without `end`; a step of zero selects nothing (RFC 9535 2.3.4).
+    Slice { start: Option<i64>, end: Option<i64>, step: i64 },
+}

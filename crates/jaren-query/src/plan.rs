@@ -1,0 +1,273 @@
+//! The plan: a query document after compilation.
+//!
+//! A tree of typed nodes. Names are resolved to slots, paths are parsed, every shape is checked; what is left to find out
+//! at evaluation are the values. The tree's height is bounded by the compiler, so it may be walked by recursion.
+
+use jaren_json::{Kind as ValueKind, Shape, Str, Value};
+
+use crate::path::Path;
+use crate::place::{Place, Places};
+use crate::query::Limits;
+
+/// A compiled query.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) root: Expr,
+    /// How many slots the variables of the query need.
+    pub(crate) slots: usize,
+    /// The names of the external parameters, by their index.
+    pub(crate) externals: Vec<Str>,
+    pub(crate) places: Places,
+    pub(crate) limits: Limits,
+}
+
+/// The index of a variable in the frame of an evaluation.
+pub(crate) type Slot = usize;
+
+/// One expression.
+#[derive(Debug)]
+pub(crate) struct Expr {
+    /// Where it stands.
+    pub(crate) place: Place,
+    pub(crate) kind: Kind,
+}
+
+/// A pair of operands.
+pub(crate) type Pair = Box<[Expr; 2]>;
+
+/// What an expression does. Section numbers are those of the format document.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// A value as it is (3.2, 3.3, 3.5.1).
+    Literal(Value),
+    /// `$`: the input document.
+    Input,
+    /// A variable that a phrase binds.
+    Variable(Slot),
+    /// A variable that the caller binds (9).
+    External(usize),
+    /// A path from one of these (5).
+    Path(Box<Root>),
+    /// A map constructor (3.1).
+    Object(Box<Members>),
+    /// `$map` (3.5.2).
+    Map(Vec<[Expr; 2]>),
+    /// An array constructor (3.4).
+    Array(Vec<Expr>),
+    /// `$let` and `$return` alone (6.3).
+    Let(Vec<(Slot, Expr)>, Box<Expr>),
+    /// `$if` (8.3).
+    If(Pair, Option<Box<Expr>>),
+    /// `$coalesce` and `$default` (8.10).
+    Coalesce(Vec<Expr>),
+    /// What answers a boolean.
+    Test(Test),
+    /// What answers a number, or nothing.
+    Number(Number),
+    /// What answers a text.
+    Text(Text),
+    /// What may answer several items.
+    Many(Many),
+    /// `$sum`, `$avg`, `$min`, `$max` (8.8).
+    Aggregate(Aggregate, Box<Expr>),
+    /// `$head` (8.9).
+    Head(Box<Expr>),
+    /// `$get` (8.9).
+    Get(Pair),
+    /// `$from-entries` (8.9).
+    FromEntries(Box<Expr>),
+    /// `$string` (8.10).
+    ToString(Box<Expr>),
+}
+
+/// What answers a boolean.
+#[derive(Debug)]
+pub(crate) enum Test {
+    Compare(Comparison, Pair),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Not(Box<Expr>),
+    /// `$boolean`: the effective boolean value (8.10).
+    Boolean(Box<Expr>),
+    Exists(Box<Expr>),
+    Empty(Box<Expr>),
+    Is(ValueKind, Box<Expr>),
+    Text(TextTest, Pair),
+    Quantifier(Box<Quantifier>),
+}
+
+/// What answers a number, or nothing where an operand is empty.
+#[derive(Debug)]
+pub(crate) enum Number {
+    /// The place is that of the operator's name, where a zero divisor is reported.
+    Arithmetic(Arithmetic, Pair, Place),
+    Negate(Box<Expr>),
+    /// `$number` (8.10).
+    Cast(Box<Expr>),
+    /// `$string-length` (8.7).
+    Length(Box<Expr>),
+    /// `$count` (8.8).
+    Count(Box<Expr>),
+}
+
+/// What answers a text (8.7).
+#[derive(Debug)]
+pub(crate) enum Text {
+    Concat(Vec<Expr>),
+    Join(Box<Expr>, Option<Box<Expr>>),
+    Substring(Pair, Option<Box<Expr>>),
+    Map(TextMap, Box<Expr>),
+}
+
+/// What may answer several items.
+#[derive(Debug)]
+pub(crate) enum Many {
+    /// Any FLWOR phrase but `$let` and `$return` alone (6).
+    Flwor(Box<Flwor>),
+    Seq(Vec<Expr>),
+    Distinct(Box<Expr>),
+    Reverse(Box<Expr>),
+    Sort(Box<Expr>),
+    Tail(Box<Expr>),
+    Subsequence(Pair, Option<Box<Expr>>),
+    IndexOf(Pair),
+    /// The place is that of the operator's name, where a range that is too long is reported.
+    Range(Pair, Place),
+    Entries(Box<Expr>),
+}
+
+/// A path with where it begins.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) from: From,
+    pub(crate) path: Path,
+}
+
+/// Where a path begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum From {
+    Input,
+    Variable(Slot),
+    External(usize),
+}
+
+/// The members of a map constructor.
+#[derive(Debug)]
+pub(crate) struct Members {
+    /// The names as a shape, for the object in which no member is left out.
+    pub(crate) shape: Option<Shape>,
+    pub(crate) members: Vec<(Str, Expr)>,
+}
+
+/// A FLWOR phrase: its clauses in the order in which they apply (6.1).
+#[derive(Debug)]
+pub(crate) struct Flwor {
+    pub(crate) fold: Option<(Slot, Expr)>,
+    pub(crate) bindings: Vec<Binding>,
+    pub(crate) lets: Vec<(Slot, Expr)>,
+    pub(crate) filter: Option<Expr>,
+    pub(crate) group: Option<Group>,
+    pub(crate) order: Option<Order>,
+    pub(crate) count: Option<Slot>,
+    pub(crate) result: Expr,
+}
+
+/// One `$for` binding (6.2, 6.10).
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub(crate) slot: Slot,
+    /// The variable of `$at`.
+    pub(crate) at: Option<Slot>,
+    pub(crate) allowing_empty: bool,
+    pub(crate) window: Option<Window>,
+    pub(crate) source: Expr,
+}
+
+/// The window of a `$for` binding.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) sliding: bool,
+    pub(crate) size: usize,
+    pub(crate) step: usize,
+}
+
+/// `$groupby` (6.5).
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) keys: Vec<(Slot, Expr)>,
+    /// The phrase's variables that later clauses read.
+    pub(crate) kept: Vec<Slot>,
+}
+
+/// `$orderby` (6.6).
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub(crate) keys: Vec<OrderKey>,
+    /// The phrase's variables that later clauses read.
+    pub(crate) kept: Vec<Slot>,
+}
+
+/// One key of `$orderby`.
+#[derive(Debug)]
+pub(crate) struct OrderKey {
+    /// The place of the whole specification.
+    pub(crate) place: Place,
+    pub(crate) key: Expr,
+    pub(crate) descending: bool,
+    pub(crate) empty_greatest: bool,
+}
+
+/// A quantifier phrase (7).
+#[derive(Debug)]
+pub(crate) struct Quantifier {
+    pub(crate) some: bool,
+    pub(crate) bindings: Vec<(Slot, Expr)>,
+    pub(crate) satisfies: Expr,
+}
+
+/// The general comparisons (8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// Arithmetic on two numbers (8.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arithmetic {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Idiv,
+    Mod,
+}
+
+/// Tests of one text against another (8.7).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TextTest {
+    Contains,
+    StartsWith,
+    EndsWith,
+}
+
+/// One text made from another (8.7).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TextMap {
+    Upper,
+    Lower,
+    NormalizeSpace,
+}
+
+/// What an aggregate answers (8.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aggregate {
+    Sum,
+    Avg,
+    Min,
+    Max,
+}

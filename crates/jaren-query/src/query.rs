@@ -1,0 +1,151 @@
+//! The public face: compiling a query and evaluating it over a scope.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::sync::Arc;
+
+use jaren_json::{Object, Report, Value};
+
+use crate::compile::compile;
+use crate::error::EvalError;
+use crate::eval::Run;
+use crate::plan::Plan;
+
+/// A compiled query: shared by clones and between threads.
+#[derive(Clone, Debug)]
+pub struct Query(Arc<Plan>);
+
+/// How to compile a query.
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {
+    /// What an evaluation may spend.
+    pub limits: Limits,
+    /// The external parameters that the query may name (section 9): any name where this is `None`, and otherwise only
+    /// these; another free variable is then `JQ0005`.
+    pub externals: Option<Vec<String>>,
+}
+
+/// What a query may spend (section 8.12). `None` is no limit.
+///
+/// A query of which the author is not trusted needs `steps` and `sequence_items`: without them it may take any time and
+/// memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Evaluations of expression nodes in one evaluation of the query; `JQ2009` beyond.
+    pub steps: Option<NonZeroU64>,
+    /// Nested expressions; `JQ0011` beyond, while compiling. A fixed bound of 128 applies whatever this says.
+    pub depth: Option<NonZeroUsize>,
+    /// Items that one FLWOR phrase or `$range` hands on; `JQ2009` and `JQ2007` beyond.
+    pub sequence_items: Option<NonZeroUsize>,
+    /// Items of the result, where it is asked for as a whole; `JQ2009` beyond.
+    pub result_items: Option<NonZeroUsize>,
+}
+
+/// What a query reads: its input document, whole or in borrowed parts, and its external parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    root: ScopeRoot<'a>,
+    externals: &'a [(&'a str, &'a Value)],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ScopeRoot<'a> {
+    Value(&'a Value),
+    Record(&'a [(&'a str, &'a Value)]),
+}
+
+impl<'a> Scope<'a> {
+    /// The input document as one value.
+    pub fn value(input: &'a Value) -> Self {
+        Self { root: ScopeRoot::Value(input), externals: &[] }
+    }
+
+    /// The input document as an object of these members, in this order; names must differ.
+    /// The object is only built where a query asks for it whole.
+    pub fn record(members: &'a [(&'a str, &'a Value)]) -> Self {
+        Self { root: ScopeRoot::Record(members), externals: &[] }
+    }
+
+    /// The same scope with these external parameters bound (section 9).
+    #[must_use]
+    pub fn with_externals(self, externals: &'a [(&'a str, &'a Value)]) -> Self {
+        Self { externals, ..self }
+    }
+
+    /// The input where it is one value.
+    #[inline]
+    pub(crate) fn whole(self) -> Option<&'a Value> {
+        match self.root {
+            ScopeRoot::Value(value) => Some(value),
+            ScopeRoot::Record(_) => None,
+        }
+    }
+
+    /// The member of that name where the input is in parts.
+    #[inline]
+    pub(crate) fn part(self, name: &str) -> Option<&'a Value> {
+        match self.root {
+            ScopeRoot::Value(_) => None,
+            ScopeRoot::Record(members) => {
+                members.iter().find(|(part, _)| *part == name).map(|(_, value)| *value)
+            }
+        }
+    }
+
+    /// The input as a value of its own.
+    pub(crate) fn to_value(self) -> Value {
+        match self.root {
+            ScopeRoot::Value(value) => value.clone(),
+            ScopeRoot::Record(members) => Value::Object(
+                members.iter().map(|(name, value)| (*name, (*value).clone())).collect::<Object>(),
+            ),
+        }
+    }
+
+    pub(crate) fn external(self, name: &str) -> Option<&'a Value> {
+        self.externals.iter().find(|(external, _)| *external == name).map(|(_, value)| *value)
+    }
+}
+
+impl Query {
+    /// Compiles a query document without limits, in the open world of external parameters.
+    ///
+    /// The report names every defect by one of the `JQ0…` codes or [`crate::UNBUILT`].
+    pub fn compile(document: &Value) -> Result<Self, Report> {
+        Self::compile_with(document, &CompileOptions::default())
+    }
+
+    /// Compiles a query document.
+    pub fn compile_with(document: &Value, options: &CompileOptions) -> Result<Self, Report> {
+        compile(document, options).map(|plan| Self(Arc::new(plan)))
+    }
+
+    /// The names of the external parameters, in the order of their first appearance.
+    pub fn externals(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.0.externals.iter().map(|name| &**name)
+    }
+
+    /// All items of the result.
+    pub fn items(&self, scope: &Scope<'_>) -> Result<Vec<Value>, EvalError> {
+        Run::new(&self.0, *scope).items()
+    }
+
+    /// The first item of the result, if there is one. The whole query is evaluated.
+    pub fn first(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalError> {
+        Run::new(&self.0, *scope).first()
+    }
+
+    /// The result as one value: nothing, the one item, or an array of several items.
+    pub fn value(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalError> {
+        Run::new(&self.0, *scope).value()
+    }
+
+    /// The effective boolean value of the result (section 2.2).
+    pub fn truth(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
+        Run::new(&self.0, *scope).root_truth()
+    }
+
+    /// Whether the result has an item.
+    pub fn exists(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
+        Run::new(&self.0, *scope).root_exists()
+    }
+}
