@@ -1,1 +1,44 @@
-//! The formats of jaren: machines, statecharts, dataflows and workflows, compiled and stepped purely.
+//! The formats of jaren: statecharts, dataflows and workflows, compiled once and stepped purely.
+//!
+//! A document is a [`jaren_json::Value`]. Each format is a module with the same parts: reading the document
+//! strictly, compiling it (every reference, guard, version and cycle checked, every defect reported), the
+//! compiled thing, and its pure step or plan. Compiled things are `Send + Sync` and cheap to clone.
+//!
+//! - [`statechart`]: states that nest, run in parallel and remember; events, delays and completion.
+//! - [`dag`]: a dataflow of queries and tasks wired by edges.
+//! - [`workflow`]: a document that lowers to one statechart and a dataflow for each state that works.
+//!
+//! Nothing here reads a clock, waits, runs a task or stores anything: time, payloads and results are passed in,
+//! and what comes back is data. `jaren-engine` is the one that does things.
+//!
+//! ```
+//! use jaren_flow::statechart::{Statechart, Step};
+//! use jaren_json::value;
+//!
+//! let chart = Statechart::compile(&value!({
+//!     "$fsm": "0.2",
+//!     "initial": "closed",
+//!     "states": ["closed", "open"],
+//!     "transitions": [{ "from": "closed", "event": "push", "guard": "$.context.unlocked", "to": "open" }]
+//! }))?;
+//! let context = value!({ "unlocked": true });
+//! let now = Step { context: Some(&context), ..Step::default() };
+//! let start = chart.start(&now)?;
+//! let next = chart.step(&start.state, "push", &now)?;
+//! assert!(next.changed);
+//! assert_eq!(next.state.leaf().map(|id| &**id), Some("open"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod dag;
+mod defects;
+mod effect;
+mod error;
+pub mod statechart;
+mod tasks;
+pub mod workflow;
+
+pub use effect::Effect;
+pub use error::FlowError;
+pub use tasks::{DeclaredTasks, TaskEntry, TaskVersions};

@@ -1,0 +1,303 @@
+//! Compiling a jaren-dag 0.1 document against a registry: JF0010 to JF0019.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jaren_json::{Diagnostic, Object, Pointer, Str, Value};
+
+use super::cycle;
+use super::document::{self, DeclaredKind};
+use super::plan::{Edge, Node, Plan, Work};
+use crate::defects::Defects;
+use crate::effect::compile_query;
+use crate::tasks::{TaskEntry, TaskVersions};
+
+/// Compiles into `defects`; a plan comes out only when the document is sound.
+pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Plan> {
+    let before = defects.count();
+    let head = document::head(document, defects)?;
+    let declared = document::nodes(head, defects)?;
+    let mut wiring = Wiring::declare(declared, tasks, defects);
+    let outputs: Vec<usize> = wiring.all_of(DeclaredKind::Output);
+    if outputs.len() != 1 {
+        let message = format!("a dag has exactly one output node, found {}", outputs.len());
+        defects.push("JF0017", Pointer::root().child("nodes"), message);
+    }
+    let edges = document::edges(head, defects)?;
+    wiring.wire(edges, defects);
+    let canonical = match jaren_json::canonical(document) {
+        Ok(canonical) => Str::from(canonical),
+        Err(error) => {
+            defects.push("JF0010", error.pointer().clone(), "a dag document must be JSON");
+            return None;
+        }
+    };
+    if defects.count() > before {
+        return None;
+    }
+    let output = *outputs.first()?;
+    let task_versions = wiring.task_versions(tasks);
+    let by_id = wiring.by_id.iter().map(|(id, index)| (Str::from(*id), *index)).collect();
+    Some(Plan { nodes: wiring.into_nodes()?, by_id, output, task_versions, canonical })
+}
+
+/// The declared nodes and the edges between them, sound or not.
+struct Wiring<'a> {
+    ids: Vec<&'a str>,
+    by_id: BTreeMap<&'a str, usize>,
+    /// `None` for a node whose declaration was refused.
+    kinds: Vec<Option<DeclaredKind>>,
+    works: Vec<Option<(Work, bool)>>,
+    inbound: Vec<Vec<Edge>>,
+}
+
+fn pointer_of(id: &str) -> Pointer {
+    Pointer::from_tokens(["nodes", id])
+}
+
+impl<'a> Wiring<'a> {
+    fn declare(declared: &'a Object, tasks: &dyn TaskVersions, defects: &mut Defects) -> Self {
+        let keeps = |node: &Value| node.get("checkpoint").and_then(Value::as_bool) == Some(true);
+        let durable = declared.values().iter().any(keeps);
+        let mut wiring = Self {
+            ids: Vec::with_capacity(declared.len()),
+            by_id: BTreeMap::new(),
+            kinds: Vec::with_capacity(declared.len()),
+            works: Vec::with_capacity(declared.len()),
+            inbound: Vec::with_capacity(declared.len()),
+        };
+        for (index, (id, declaration)) in declared.iter().enumerate() {
+            let pointer = pointer_of(id);
+            let (kind, work) = match document::node(declaration, &pointer, defects) {
+                None => (None, None),
+                Some((object, kind)) => {
+                    let checkpoint = document::checkpoint(object, &pointer, defects);
+                    let work = work(object, kind, durable, &pointer, tasks, defects);
+                    (Some(kind), work.map(|work| (work, checkpoint)))
+                }
+            };
+            wiring.ids.push(id);
+            wiring.by_id.insert(id, index);
+            wiring.kinds.push(kind);
+            wiring.works.push(work);
+            wiring.inbound.push(Vec::new());
+        }
+        wiring
+    }
+
+    fn kind(&self, index: usize) -> Option<DeclaredKind> {
+        self.kinds.get(index).copied().flatten()
+    }
+
+    fn all_of(&self, kind: DeclaredKind) -> Vec<usize> {
+        (0..self.kinds.len()).filter(|index| self.kind(*index) == Some(kind)).collect()
+    }
+
+    /// Reads the edges and checks the wiring rules and acyclicity.
+    fn wire(&mut self, edges: &[Value], defects: &mut Defects) {
+        let before = defects.count();
+        let mut ends = Vec::with_capacity(edges.len());
+        for (index, item) in edges.iter().enumerate() {
+            ends.push(self.edge(index, item, defects));
+        }
+        // Behind an edge that was refused, a node that lacks one is not a defect of its own.
+        let whole = defects.count() == before;
+        for index in 0..self.ids.len() {
+            self.check_inbound(index, whole, defects);
+        }
+        let edges: Vec<(usize, usize)> = ends.iter().flatten().copied().collect();
+        let core = cycle::core(self.ids.len(), &edges);
+        let inside = |end: &usize| core.get(*end) == Some(&true);
+        let offender =
+            ends.iter().position(|ends| ends.is_some_and(|(from, to)| inside(&from) && inside(&to)));
+        if let Some(offender) = offender {
+            let members: Vec<&str> =
+                self.ids.iter().enumerate().filter(|(index, _)| inside(index)).map(|(_, id)| *id).collect();
+            let message = format!("the graph has a cycle among: {}", members.join(", "));
+            let pointer = Pointer::root().child("edges").child_index(offender);
+            defects.push("JF0016", pointer, message);
+        }
+    }
+
+    /// Reads one edge and adds it to the node it enters; its ends.
+    fn edge(&mut self, index: usize, item: &Value, defects: &mut Defects) -> Option<(usize, usize)> {
+        let pointer = Pointer::root().child("edges").child_index(index);
+        let edge = document::edge(item, &pointer, defects)?;
+        let from = self.end(edge.from, "from", &pointer, defects);
+        let to = self.end(edge.to, "to", &pointer, defects);
+        let (from, to) = (from?, to?);
+        if let Some(kind @ (DeclaredKind::Input | DeclaredKind::Const)) = self.kind(to) {
+            let message = format!("nothing can flow into a node of kind {}", kind.name());
+            defects.push("JF0015", pointer.child("to"), message);
+        }
+        if self.kind(from) == Some(DeclaredKind::Output) {
+            defects.push("JF0015", pointer.child("from"), "nothing can flow out of the output node");
+        }
+        let select = edge.select.and_then(|select| {
+            compile_query(select, "JF0014", &pointer.child("select"), "the select", defects)
+        });
+        let edge = Edge { from, port: edge.port.cloned(), select, index };
+        self.inbound.get_mut(to)?.push(edge);
+        Some((from, to))
+    }
+
+    fn end(&self, id: &str, member: &str, pointer: &Pointer, defects: &mut Defects) -> Option<usize> {
+        let index = self.by_id.get(id).copied();
+        if index.is_none() {
+            let message = format!("\"{member}\" of an edge must name a declared node");
+            defects.push("JF0013", pointer.child(member), message);
+        }
+        index
+    }
+
+    /// The inbound rules of section 6.1 for one node.
+    fn check_inbound(&self, index: usize, whole: bool, defects: &mut Defects) {
+        let Some((kind, edges)) = self.kind(index).zip(self.inbound.get(index)) else { return };
+        let consumes = !matches!(kind, DeclaredKind::Input | DeclaredKind::Const);
+        if consumes && edges.is_empty() && whole {
+            let id = self.ids.get(index).copied().unwrap_or_default();
+            let message = format!("a node of kind {} needs an edge into it", kind.name());
+            defects.push("JF0015", pointer_of(id), message);
+        }
+        if !is_ported(edges) || !consumes {
+            return;
+        }
+        let mut seen = BTreeSet::new();
+        for edge in edges {
+            let pointer = Pointer::root().child("edges").child_index(edge.index);
+            match &edge.port {
+                None => {
+                    let message = "where several edges or a port lead into a node, every edge into it needs a port";
+                    defects.push("JF0015", pointer, message);
+                }
+                Some(port) => {
+                    if !seen.insert(port) {
+                        let message = format!("another edge into the node has the port '{port}' already");
+                        defects.push("JF0015", pointer.child("port"), message);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every declared version by its node's path, sorted (section 7.8).
+    fn task_versions(&self, tasks: &dyn TaskVersions) -> Object {
+        let mut versions: BTreeMap<String, Value> = BTreeMap::new();
+        for (id, work) in self.ids.iter().zip(&self.works) {
+            let Some((Work::Task { name, version: Some(version), .. }, _)) = work else { continue };
+            let path = Pointer::from_tokens([id]);
+            let path = path.as_str().trim_start_matches('/');
+            for (inner, version) in tasks.nested(name).into_iter().flatten() {
+                versions.insert(format!("{path}/{inner}"), Value::from(version.as_str()));
+            }
+            versions.insert(path.to_owned(), Value::String(version.clone()));
+        }
+        versions.into_iter().collect()
+    }
+
+    fn into_nodes(self) -> Option<Vec<Node>> {
+        let mut consumers: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.ids.len()];
+        for (index, edges) in self.inbound.iter().enumerate() {
+            for edge in edges {
+                consumers.get_mut(edge.from)?.insert(index);
+            }
+        }
+        let mut nodes = Vec::with_capacity(self.ids.len());
+        for (((id, work), inbound), consumers) in
+            self.ids.into_iter().zip(self.works).zip(self.inbound).zip(consumers)
+        {
+            let (work, checkpoint) = work?;
+            nodes.push(Node {
+                id: Str::from(id),
+                pointer: pointer_of(id),
+                checkpoint,
+                work,
+                ported: is_ported(&inbound),
+                inbound,
+                consumers: consumers.into_iter().collect(),
+            });
+        }
+        Some(nodes)
+    }
+}
+
+fn is_ported(edges: &[Edge]) -> bool {
+    edges.len() > 1 || edges.iter().any(|edge| edge.port.is_some())
+}
+
+/// What the node does; `None` when that was refused.
+fn work(
+    object: &Object,
+    kind: DeclaredKind,
+    durable: bool,
+    pointer: &Pointer,
+    tasks: &dyn TaskVersions,
+    defects: &mut Defects,
+) -> Option<Work> {
+    match kind {
+        DeclaredKind::Input => Some(Work::Input),
+        DeclaredKind::Output => Some(Work::Output),
+        DeclaredKind::Const => document::required(object, "value", pointer, defects).cloned().map(Work::Const),
+        DeclaredKind::Query => {
+            let query = document::required(object, "query", pointer, defects)?;
+            compile_query(query, "JF0014", &pointer.child("query"), "the query", defects).map(Work::Query)
+        }
+        DeclaredKind::Jslt => {
+            document::required(object, "stylesheet", pointer, defects)?;
+            let pointer = pointer.child("stylesheet");
+            let message = "this release does not build stylesheet nodes yet: use a query or a task";
+            let cause = Diagnostic::new(jaren_query::UNBUILT, Pointer::root(), message);
+            defects.add(Diagnostic::new("JF0014", pointer, message).with_cause(cause));
+            None
+        }
+        DeclaredKind::Task => task(object, durable, pointer, tasks, defects),
+    }
+}
+
+fn task(
+    object: &Object,
+    durable: bool,
+    pointer: &Pointer,
+    tasks: &dyn TaskVersions,
+    defects: &mut Defects,
+) -> Option<Work> {
+    let before = defects.count();
+    let name = document::run(object, pointer, defects);
+    let version = document::version(object, durable, pointer, defects);
+    if let Some(name) = &name {
+        agree(name, version.as_deref(), pointer, tasks, defects);
+    }
+    let with = object
+        .get("with")
+        .and_then(|with| compile_query(with, "JF0014", &pointer.child("with"), "the \"with\"", defects));
+    (defects.count() == before).then_some(())?;
+    Some(Work::Task { name: name?, version, with })
+}
+
+/// Document and registry must agree about the handler and its version (section 7.8).
+fn agree(
+    name: &str,
+    version: Option<&str>,
+    pointer: &Pointer,
+    tasks: &dyn TaskVersions,
+    defects: &mut Defects,
+) {
+    match (tasks.version(name), version) {
+        (TaskEntry::Missing, _) => {
+            let message = format!("no handler is registered for the task '{name}': register it or correct the name");
+            defects.push("JF0018", pointer.child("run"), message);
+        }
+        (TaskEntry::Unversioned, Some(version)) => {
+            let message = format!(
+                "the document wants the task '{name}' at version '{version}', its handler is registered without one"
+            );
+            defects.push("JF0019", pointer.child("version"), message);
+        }
+        (TaskEntry::Version(found), Some(version)) if found != version => {
+            let message = format!(
+                "the document wants the task '{name}' at version '{version}', the registered handler is '{found}'"
+            );
+            defects.push("JF0019", pointer.child("version"), message);
+        }
+        (TaskEntry::Unversioned, None) | (TaskEntry::Version(_) | TaskEntry::Declared, _) => {}
+    }
+}

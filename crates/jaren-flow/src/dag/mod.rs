@@ -1,0 +1,186 @@
+//! Dataflows, jaren-dag 0.1: named nodes wired by edges that carry data, compiled against a registry of tasks.
+//!
+//! [`Dag::compile`] checks a document; [`Dag::scope`] assembles what a node reads and [`Dag::evaluate`] does what can
+//! be done purely. Scheduling nodes, calling handlers and keeping checkpoints belong to `jaren-engine`.
+
+mod compile;
+mod cycle;
+mod document;
+mod plan;
+
+use std::sync::Arc;
+
+use jaren_json::{CanonicalError, Diagnostic, Object, ObjectBuilder, Pointer, Report, Str, Value};
+use jaren_query::Scope;
+
+pub use self::plan::{Edge, Kind, Node};
+use self::plan::{Plan, Work};
+use crate::defects::Defects;
+use crate::error::{FlowError, quote};
+use crate::tasks::TaskVersions;
+
+/// A compiled dag: immutable, `Send + Sync`, cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Dag {
+    plan: Arc<Plan>,
+}
+
+/// What evaluating a node came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Evaluated {
+    /// Its value.
+    Value(Value),
+    /// A handler must be called: what it answers is the node's value.
+    Task(TaskCall),
+}
+
+/// A call that a task node asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskCall {
+    /// The handler's name in the registry.
+    pub name: Str,
+    /// The declared version, where there is one.
+    pub version: Option<Str>,
+    /// The resolved `with`; null when the document has none or its query found nothing.
+    pub with: Value,
+    /// The node's scope.
+    pub input: Value,
+}
+
+impl Dag {
+    /// Compiles a jaren-dag 0.1 document. The report has every defect, JF0010 to JF0019.
+    ///
+    /// Stylesheet nodes are not built yet: they are refused with JF0014 and our own code as its cause.
+    pub fn compile(document: &Value, tasks: &dyn TaskVersions) -> Result<Self, Report> {
+        let mut defects = Defects::default();
+        let dag = Self::check(document, tasks, &mut defects);
+        defects.finish(document, dag)
+    }
+
+    /// Compiles into `defects`; a dag comes out only when the document is sound.
+    pub(crate) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Self> {
+        compile::check(document, tasks, defects).map(|plan| Self { plan: Arc::new(plan) })
+    }
+
+    /// The nodes in document order.
+    pub fn nodes(&self) -> &[Node] {
+        &self.plan.nodes
+    }
+
+    /// The position of the node with this id.
+    pub fn find(&self, id: &str) -> Option<usize> {
+        self.plan.by_id.get(id).copied()
+    }
+
+    /// The position of the output node.
+    pub fn output(&self) -> usize {
+        self.plan.output
+    }
+
+    /// Every declared task version by its node's path, nested ones below, sorted (section 7.8).
+    pub fn task_versions(&self) -> &Object {
+        &self.plan.task_versions
+    }
+
+    /// The canonical text of the document.
+    pub fn canonical(&self) -> &Str {
+        &self.plan.canonical
+    }
+
+    /// What a kept value depends on: `{revision, document, input, taskVersions}`, document and input as canonical
+    /// text (section 7.9). Fails when the input is not JSON.
+    pub fn identity(&self, revision: &str, input: &Value) -> Result<Value, CanonicalError> {
+        let members = [
+            ("revision", Value::from(revision)),
+            ("document", Value::String(self.plan.canonical.clone())),
+            ("input", Value::from(jaren_json::canonical(input)?)),
+            ("taskVersions", Value::Object(self.plan.task_versions.clone())),
+        ];
+        Ok(Value::Object(members.into_iter().collect()))
+    }
+
+    /// What the node reads (section 6.1): the run's input for an input node, null for a const node, otherwise what
+    /// its edges deliver from `values`, which holds the nodes' values by position.
+    ///
+    /// JF2006 when a `select` fails. A value that is missing reads null; schedule a node after those it waits for.
+    pub fn scope(&self, node: usize, input: &Value, values: &[Option<Value>]) -> Result<Value, FlowError> {
+        let node = self.node(node)?;
+        if let Work::Input = node.work {
+            return Ok(input.clone());
+        }
+        if !node.ported {
+            let Some(edge) = node.inbound.first() else { return Ok(Value::Null) };
+            return deliver(node, edge, values);
+        }
+        let mut ports = ObjectBuilder::new();
+        for edge in &node.inbound {
+            let delivered = deliver(node, edge, values)?;
+            ports.insert(edge.port.clone().unwrap_or_default(), delivered);
+        }
+        Ok(Value::Object(ports.build()))
+    }
+
+    /// Does the node's work as far as it is pure. JF2006 when its query fails.
+    pub fn evaluate(&self, node: usize, scope: &Value) -> Result<Evaluated, FlowError> {
+        let node = self.node(node)?;
+        let run = |query: &jaren_query::Query| {
+            query.value(&Scope::value(scope)).map(Option::unwrap_or_default).map_err(|error| {
+                let cause = Diagnostic::from(error);
+                failed(node, &quote(&cause)).caused_by(cause)
+            })
+        };
+        Ok(match &node.work {
+            Work::Input | Work::Output => Evaluated::Value(scope.clone()),
+            Work::Const(value) => Evaluated::Value(value.clone()),
+            Work::Query(query) => Evaluated::Value(run(query)?),
+            Work::Task { name, version, with } => Evaluated::Task(TaskCall {
+                name: name.clone(),
+                version: version.clone(),
+                with: with.as_ref().map(run).transpose()?.unwrap_or_default(),
+                input: scope.clone(),
+            }),
+        })
+    }
+
+    /// The failure of a node whose handler failed with `message`: JF2006 at the node.
+    pub fn failed(&self, node: usize, message: &str) -> FlowError {
+        self.node(node).map_or_else(|error| error, |node| failed(node, message))
+    }
+
+    /// The failure of a node that keeps its value while that is not JSON: JF2008 at the node.
+    pub fn unserializable(&self, node: usize, error: &CanonicalError) -> FlowError {
+        self.node(node).map_or_else(
+            |error| error,
+            |node| {
+                let reason =
+                    format!("node '{}' keeps a checkpoint but its value is not JSON: {error}", node.id);
+                FlowError::new("JF2008", reason).at(node.pointer.clone()).of_node(node.id.clone())
+            },
+        )
+    }
+
+    /// Positions come from this dag's own list; any other is the caller's mistake.
+    fn node(&self, node: usize) -> Result<&Node, FlowError> {
+        self.plan.nodes.get(node).ok_or_else(|| FlowError::new("JF2006", "no node of this dag has that position"))
+    }
+}
+
+fn failed(node: &Node, message: &str) -> FlowError {
+    FlowError::new("JF2006", format!("node '{}' failed: {message}", node.id))
+        .at(node.pointer.clone())
+        .of_node(node.id.clone())
+}
+
+/// What one edge delivers: the source's value, through `select` where there is one; nothing found is null.
+fn deliver(node: &Node, edge: &Edge, values: &[Option<Value>]) -> Result<Value, FlowError> {
+    const NULL: &Value = &Value::Null;
+    let value = values.get(edge.from).and_then(Option::as_ref).unwrap_or(NULL);
+    let Some(select) = &edge.select else { return Ok(value.clone()) };
+    select.value(&Scope::value(value)).map(Option::unwrap_or_default).map_err(|error| {
+        let cause = Diagnostic::from(error);
+        let reason =
+            format!("the select on edge {} into '{}' failed: {}", edge.index, node.id, quote(&cause));
+        let pointer = Pointer::root().child("edges").child_index(edge.index).child("select");
+        FlowError::new("JF2006", reason).at(pointer).of_node(node.id.clone()).caused_by(cause)
+    })
+}

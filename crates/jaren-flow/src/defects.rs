@@ -1,0 +1,113 @@
+//! Collecting the defects of a document.
+//!
+//! A compiler checks in the order in which the formats' reference does and goes on after a defect, so the first
+//! one pushed here is the one that the reference names. The rest are reported in document order.
+
+use jaren_json::{Diagnostic, Object, Pointer, Report, Str, Value};
+
+/// The defects found so far, in the order of the checks.
+#[derive(Debug, Default)]
+pub(crate) struct Defects {
+    found: Vec<Diagnostic>,
+}
+
+impl Defects {
+    pub(crate) fn push(&mut self, code: &'static str, pointer: Pointer, message: impl Into<String>) {
+        self.add(Diagnostic::new(code, pointer, message));
+    }
+
+    pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
+        self.found.push(diagnostic);
+    }
+
+    /// How many there are: to see whether a part of the document was sound.
+    pub(crate) fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Moves the defects of an embedded document here, each changed by `carry`.
+    pub(crate) fn take(&mut self, inner: Defects, carry: impl FnMut(Diagnostic) -> Diagnostic) {
+        self.found.extend(inner.found.into_iter().map(carry));
+    }
+
+    /// What was made, when there was no defect; otherwise the report, in its published order.
+    pub(crate) fn finish<T>(self, document: &Value, made: Option<T>) -> Result<T, Report> {
+        let mut found = self.found.into_iter();
+        let Some(first) = found.next() else {
+            // Compilers make nothing only after pushing a defect. Should one ever not, an error beats a panic.
+            let message = "the document was refused without a reason, which is a mistake in this compiler";
+            return made.ok_or_else(|| Report::new(Diagnostic::new("JR0000", Pointer::root(), message)));
+        };
+        let mut rest: Vec<(Vec<usize>, Diagnostic)> =
+            found.map(|diagnostic| (position(document, diagnostic.place()), diagnostic)).collect();
+        rest.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut report = Report::new(first);
+        for (_, diagnostic) in rest {
+            report.push(diagnostic);
+        }
+        Err(report)
+    }
+}
+
+/// Where a pointer leads, as the position of each step: sorting by it is document order. A member that is
+/// missing comes after those that are there.
+fn position(document: &Value, pointer: &Pointer) -> Vec<usize> {
+    let mut here = Some(document);
+    let mut position = Vec::new();
+    for token in pointer.tokens() {
+        let step = match here {
+            Some(Value::Object(object)) => object.iter().position(|(key, _)| *key == *token),
+            Some(Value::Array(_)) => token.parse().ok(),
+            _ => None,
+        };
+        position.push(step.unwrap_or(usize::MAX));
+        here = match here {
+            Some(Value::Object(object)) => object.get(&token),
+            Some(Value::Array(items)) => step.and_then(|index| items.get(index)),
+            _ => None,
+        };
+    }
+    position
+}
+
+/// The pointer that the published cases give for an unknown member: its name is appended as it stands, so a
+/// slash in it makes two tokens.
+fn raw_child(pointer: &Pointer, name: &str) -> Pointer {
+    let mut longer = pointer.clone();
+    for token in name.split('/') {
+        longer.push(token);
+    }
+    longer
+}
+
+/// Refuses the members of `object` that are not among `known`.
+pub(crate) fn unknown_members(
+    defects: &mut Defects,
+    code: &'static str,
+    pointer: &Pointer,
+    object: &Object,
+    known: &[&str],
+    of: &str,
+) {
+    for (key, _) in object.iter() {
+        if !known.contains(&key) {
+            let message = format!("unknown member of {of}: expected one of {}", known.join(", "));
+            defects.add(
+                Diagnostic::new(code, raw_child(pointer, key), message).with_place(pointer.child(key)),
+            );
+        }
+    }
+}
+
+/// Whether a string has no character but white space, as the formats' reference (ECMAScript) counts it.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| (c.is_whitespace() && c != '\u{85}') || c == '\u{FEFF}')
+}
+
+/// A string with something in it.
+pub(crate) fn nonblank(value: Option<&Value>) -> Option<&Str> {
+    match value {
+        Some(Value::String(text)) if !is_blank(text) => Some(text),
+        _ => None,
+    }
+}

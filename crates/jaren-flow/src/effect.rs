@@ -1,0 +1,117 @@
+//! Effects: what a host should do, resolved to data. Nothing here executes one.
+
+use jaren_json::diagnostic::Diagnostic;
+use jaren_json::{Pointer, Str, Value};
+use jaren_query::{Query, Scope};
+
+use crate::defects::Defects;
+use crate::error::quote;
+
+/// One resolved effect of a step: `{run, with?}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effect {
+    /// The host's name of what to do.
+    pub run: Str,
+    /// Its argument, when the document gives one and its query found something.
+    pub with: Option<Value>,
+}
+
+impl Effect {
+    /// The effect as the formats write it.
+    pub fn to_value(&self) -> Value {
+        let run = ("run", Value::String(self.run.clone()));
+        let with = self.with.clone().map(|with| ("with", with));
+        Value::Object([run].into_iter().chain(with).collect())
+    }
+}
+
+/// An effect of the document, compiled.
+#[derive(Debug)]
+pub(crate) struct EffectPlan {
+    run: Str,
+    with: Option<(Query, Pointer)>,
+}
+
+impl EffectPlan {
+    /// Resolves against the scope. A `with` that fails is recorded and the effect left out (JF2004).
+    pub(crate) fn resolve(&self, scope: &Scope<'_>, effects: &mut Vec<Effect>, errors: &mut Vec<Diagnostic>) {
+        let Some((query, pointer)) = &self.with else {
+            effects.push(Effect { run: self.run.clone(), with: None });
+            return;
+        };
+        match query.value(scope) {
+            Ok(with) => effects.push(Effect { run: self.run.clone(), with }),
+            Err(error) => {
+                let cause = Diagnostic::from(error);
+                let message =
+                    format!("effect '{}' was left out: its \"with\" failed: {}", self.run, quote(&cause));
+                errors.push(Diagnostic::new("JF2004", pointer.clone(), message).with_cause(cause));
+            }
+        }
+    }
+}
+
+/// Compiles a list of `{run, with?}`: JF0008 for its shape, JF0009 for a query that does not compile.
+pub(crate) fn compile_effects(
+    list: Option<&Value>,
+    pointer: &Pointer,
+    defects: &mut Defects,
+) -> Vec<EffectPlan> {
+    let items = match list {
+        None => return Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(other) => {
+            let message = format!("expected a list of effects {{run, with?}}, found {}", other.kind());
+            defects.push("JF0008", pointer.clone(), message);
+            return Vec::new();
+        }
+    };
+    let mut plans = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let pointer = pointer.child_index(index);
+        let Some(Value::String(run)) = item.get("run").filter(|run| run.as_str() != Some("")) else {
+            let message = format!(
+                "expected an effect {{run, with?}} with a non-empty string \"run\", found {}",
+                item.kind()
+            );
+            defects.push("JF0008", pointer, message);
+            continue;
+        };
+        let with = match item.get("with") {
+            None => None,
+            Some(document) => {
+                let pointer = pointer.child("with");
+                compile_query(document, "JF0009", &pointer, "the \"with\" of an effect", defects)
+                    .map(|query| (query, pointer))
+            }
+        };
+        plans.push(EffectPlan { run: run.clone(), with });
+    }
+    plans
+}
+
+/// Compiles an embedded query; a failure becomes a defect of the document around it, with the query's own
+/// defects as causes.
+pub(crate) fn compile_query(
+    document: &Value,
+    code: &'static str,
+    pointer: &Pointer,
+    what: &str,
+    defects: &mut Defects,
+) -> Option<Query> {
+    match Query::compile(document) {
+        Ok(query) => Some(query),
+        Err(report) => {
+            for cause in report.iter() {
+                let message = format!("{what} does not compile: {}", quote(cause));
+                let place = pointer.join(cause.pointer());
+                defects.add(
+                    Diagnostic::new(code, pointer.clone(), message)
+                        .with_cause(cause.clone())
+                        .with_place(place),
+                );
+            }
+            None
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Compiling a jaren-fsm 0.2 document: hierarchy, types, initial states, references and domains (JF0020), guards
+//! (JF0007) and effects (JF0008, JF0009).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jaren_json::{Diagnostic, Object, Pointer, Str, Value};
+
+use super::document::{self, DeclaredType, HistoryMode, StateDocument, Trigger};
+use super::plan::{Kind, Plan, State, StateId, Transition};
+use crate::defects::Defects;
+use crate::effect::{compile_effects, compile_query};
+
+const CODE: &str = "JF0020";
+
+/// Compiles into `defects`; a plan comes out only when the document is sound.
+pub(super) fn check(document: &Value, microsteps_max: u64, defects: &mut Defects) -> Option<Plan> {
+    let head = document::head(document, defects)?;
+    let declared = document::states(head, defects);
+    if declared.is_empty() {
+        return None;
+    }
+    let tree = Tree::grow(declared, defects);
+    let initial = initial(head, &tree, defects);
+    let states = tree.into_states();
+    let by_id: BTreeMap<Str, StateId> =
+        states.iter().enumerate().map(|(index, state)| (state.id.clone(), StateId(index))).collect();
+    let initial = initial.and_then(|id| by_id.get(&id).copied()).unwrap_or(StateId(0));
+    let pointer = Pointer::root().child("transitions");
+    let Some(Value::Array(items)) = head.get("transitions") else {
+        defects.push(CODE, pointer, "transitions must be a list");
+        return None;
+    };
+    let mut plan = Plan {
+        states,
+        transitions: Vec::with_capacity(items.len()),
+        by_id,
+        initial,
+        microsteps_max,
+        is_automatic: false,
+    };
+    for (index, item) in items.iter().enumerate() {
+        let compiled = transition(item, &pointer.child_index(index), &plan, defects);
+        if let Some(transition) = compiled {
+            index_by_source(&mut plan, index, &transition);
+            plan.transitions.push(transition);
+        }
+    }
+    (defects.count() == 0).then_some(plan)
+}
+
+fn index_by_source(plan: &mut Plan, index: usize, transition: &Transition) {
+    plan.is_automatic |= matches!(transition.trigger, Trigger::Done | Trigger::Always);
+    let Some(source) = plan.states.get_mut(transition.from.0) else { return };
+    match transition.trigger {
+        Trigger::Any | Trigger::Event(_) => source.on_event.push(index),
+        Trigger::Done | Trigger::Always => source.automatic.push(index),
+        Trigger::After(_) => source.delayed.push(index),
+    }
+}
+
+/// The declared states with their parents resolved. Positions are those of the declarations.
+struct Tree {
+    declared: Vec<StateDocument>,
+    /// `None` also where the declared parent is unusable.
+    parents: Vec<Option<usize>>,
+    children: Vec<Vec<usize>>,
+    kinds: Vec<DeclaredType>,
+    /// The states whose declared parent is unusable: what names one is not wrong on that account.
+    displaced: BTreeSet<Str>,
+}
+
+impl Tree {
+    fn grow(declared: Vec<StateDocument>, defects: &mut Defects) -> Self {
+        let by_id: BTreeMap<&str, usize> =
+            declared.iter().enumerate().map(|(index, state)| (state.id.as_str(), index)).collect();
+        let mut stated: Vec<Option<usize>> = declared
+            .iter()
+            .map(|state| state.parent.as_ref().and_then(|parent| by_id.get(parent.as_str()).copied()))
+            .collect();
+        refuse_bad_parents(&declared, &mut stated, defects);
+        let mut children = vec![Vec::new(); declared.len()];
+        for (index, parent) in stated.iter().enumerate() {
+            if let Some(list) = parent.and_then(|parent| children.get_mut(parent)) {
+                list.push(index);
+            }
+        }
+        let displaced = declared
+            .iter()
+            .zip(&stated)
+            .filter(|(state, parent)| state.parent.is_some() && parent.is_none())
+            .map(|(state, _)| state.id.clone())
+            .collect();
+        let kinds = Vec::with_capacity(declared.len());
+        let mut tree = Self { declared, parents: stated, children, kinds, displaced };
+        for index in 0..tree.declared.len() {
+            let kind = tree.infer(index);
+            tree.kinds.push(kind);
+        }
+        for index in 0..tree.declared.len() {
+            tree.check_type(index, defects);
+        }
+        tree
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "positions come from enumerating `declared`")]
+    fn state(&self, index: usize) -> &StateDocument {
+        &self.declared[index]
+    }
+
+    fn is_history(&self, index: usize) -> bool {
+        self.state(index).declared == Some(DeclaredType::History)
+    }
+
+    fn children(&self, index: usize) -> &[usize] {
+        self.children.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    fn ordinary(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        self.children(index).iter().copied().filter(|child| !self.is_history(*child))
+    }
+
+    fn infer(&self, index: usize) -> DeclaredType {
+        self.state(index).declared.unwrap_or_else(|| {
+            if self.ordinary(index).next().is_some() { DeclaredType::Compound } else { DeclaredType::Atomic }
+        })
+    }
+
+    /// The rules of section 1's table for one state.
+    fn check_type(&self, index: usize, defects: &mut Defects) {
+        let state = self.state(index);
+        let kind = self.infer(index);
+        let ordinary = self.ordinary(index).count();
+        match kind {
+            DeclaredType::Atomic | DeclaredType::Final | DeclaredType::History => {
+                if !self.children(index).is_empty() {
+                    let message = format!("a state of type {} cannot have children", kind.name());
+                    defects.push(CODE, state.pointer.clone(), message);
+                }
+            }
+            DeclaredType::Compound => {
+                let initial = state.initial.as_deref();
+                let sound = self.ordinary(index).any(|child| Some(&*self.state(child).id) == initial);
+                if !sound && !self.is_displaced(initial) {
+                    let message = "a compound state needs an initial that names one of its own children";
+                    defects.push(CODE, state.pointer.child("initial"), message);
+                }
+            }
+            DeclaredType::Parallel => {
+                if ordinary == 0 {
+                    let message = "a parallel state needs at least one region";
+                    defects.push(CODE, state.pointer.clone(), message);
+                }
+            }
+        }
+        if kind != DeclaredType::Compound && state.initial.is_some() && !self.is_displaced(state.initial.as_deref()) {
+            let message = format!("only a compound state has an initial, this one is {}", kind.name());
+            defects.push(CODE, state.pointer.child("initial"), message);
+        }
+        if kind == DeclaredType::History {
+            let parentless = state.parent.is_none();
+            if parentless || state.history.is_none() || !state.entry.is_empty() || !state.exit.is_empty() {
+                let message = "a history state needs a parent and a history mode, and has no effects";
+                defects.push(CODE, state.pointer.clone(), message);
+            }
+        }
+    }
+
+    fn is_displaced(&self, id: Option<&str>) -> bool {
+        id.is_some_and(|id| self.displaced.contains(id))
+    }
+
+    /// The states in tree order.
+    fn into_states(self) -> Vec<State> {
+        // Preorder without recursion: a document may nest as deep as it likes.
+        let mut order = Vec::with_capacity(self.declared.len());
+        let roots = (0..self.declared.len()).filter(|index| self.parents.get(*index) == Some(&None));
+        let mut open: Vec<usize> = roots.collect();
+        open.reverse();
+        while let Some(index) = open.pop() {
+            order.push(index);
+            open.extend(self.children(index).iter().rev());
+        }
+        let mut rank = vec![StateId(0); self.declared.len()];
+        for (position, index) in order.iter().enumerate() {
+            if let Some(slot) = rank.get_mut(*index) {
+                *slot = StateId(position);
+            }
+        }
+        let ranked = |index: usize| rank.get(index).copied().unwrap_or(StateId(0));
+        let Self { mut declared, parents, children, kinds, .. } = self;
+        let is_history: Vec<bool> =
+            declared.iter().map(|state| state.declared == Some(DeclaredType::History)).collect();
+        let history = |index: &usize| is_history.get(*index) == Some(&true);
+        let by_id: BTreeMap<Str, usize> =
+            declared.iter().enumerate().map(|(index, state)| (state.id.clone(), index)).collect();
+        let mut states: Vec<State> = Vec::with_capacity(order.len());
+        for (position, index) in order.iter().copied().enumerate() {
+            let Some(state) = declared.get_mut(index) else { continue };
+            let below = children.get(index).map_or(&[][..], Vec::as_slice);
+            let initial = state.initial.as_ref().and_then(|id| by_id.get(id)).copied();
+            let kind = match kinds.get(index) {
+                Some(DeclaredType::Compound) => {
+                    Kind::Compound { initial: initial.map_or(StateId(position), &ranked) }
+                }
+                Some(DeclaredType::Parallel) => Kind::Parallel,
+                Some(DeclaredType::Final) => Kind::Final,
+                Some(DeclaredType::History) => Kind::History(state.history.unwrap_or(HistoryMode::Shallow)),
+                Some(DeclaredType::Atomic) | None => Kind::Atomic,
+            };
+            states.push(State {
+                id: state.id.clone(),
+                kind,
+                parent: parents.get(index).copied().flatten().map(&ranked),
+                last: StateId(position),
+                children: below.iter().filter(|child| !history(child)).map(|child| ranked(*child)).collect(),
+                histories: below.iter().filter(|child| history(child)).map(|child| ranked(*child)).collect(),
+                entry: std::mem::take(&mut state.entry),
+                exit: std::mem::take(&mut state.exit),
+                on_event: Vec::new(),
+                automatic: Vec::new(),
+                delayed: Vec::new(),
+                alone: Value::Array([Value::String(state.id.clone())].into_iter().collect()),
+            });
+        }
+        // A state's last descendant is that of its last child, and children come after their parents.
+        for position in (0..states.len()).rev() {
+            let Some((parent, last)) = states.get(position).map(|state| (state.parent, state.last)) else { continue };
+            if let Some(parent) = parent.and_then(|parent| states.get_mut(parent.0)) {
+                parent.last = parent.last.max(last);
+            }
+        }
+        states
+    }
+}
+
+/// Refuses undeclared parents and one parent of each cycle, and cuts the tree there.
+fn refuse_bad_parents(declared: &[StateDocument], parents: &mut [Option<usize>], defects: &mut Defects) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        Unknown,
+        /// On the walk that started at this state.
+        Walk(usize),
+        Sound,
+        Cyclic,
+    }
+    let mut marks = vec![Mark::Unknown; declared.len()];
+    let mut cyclic = Vec::new();
+    for (start, state) in declared.iter().enumerate() {
+        if state.parent.is_some() && parents.get(start) == Some(&None) {
+            let message = "the parent is not a declared state";
+            defects.push(CODE, state.pointer.child("parent"), message);
+        }
+        let mut walk = Vec::new();
+        let mut here = Some(start);
+        let verdict = loop {
+            let Some(index) = here else { break Mark::Sound };
+            match marks.get_mut(index) {
+                Some(mark @ Mark::Unknown) => *mark = Mark::Walk(start),
+                Some(Mark::Walk(_)) => {
+                    defects.push(CODE, state.pointer.child("parent"), "the parents form a cycle");
+                    break Mark::Cyclic;
+                }
+                Some(known) => break *known,
+                None => break Mark::Sound,
+            }
+            walk.push(index);
+            here = parents.get(index).copied().flatten();
+        };
+        for index in walk {
+            if let Some(mark) = marks.get_mut(index) {
+                *mark = verdict;
+            }
+            if verdict == Mark::Cyclic {
+                cyclic.push(index);
+            }
+        }
+    }
+    for index in cyclic {
+        if let Some(parent) = parents.get_mut(index) {
+            *parent = None;
+        }
+    }
+}
+
+/// The id of the initial root state.
+fn initial(head: &Object, tree: &Tree, defects: &mut Defects) -> Option<Str> {
+    let named = head.get("initial").and_then(Value::as_str);
+    let sound = tree
+        .declared
+        .iter()
+        .position(|state| Some(&*state.id) == named)
+        .filter(|index| tree.state(*index).parent.is_none() && !tree.is_history(*index));
+    if sound.is_none() && !tree.is_displaced(named) {
+        let message = "initial must name an ordinary state that has no parent";
+        defects.push(CODE, Pointer::root().child("initial"), message);
+    }
+    sound.map(|index| tree.state(index).id.clone())
+}
+
+/// Compiles one transition against the tree; its defects are found in the reference's order.
+fn transition(item: &Value, pointer: &Pointer, plan: &Plan, defects: &mut Defects) -> Option<Transition> {
+    let endpoint = |member| item.get(member).and_then(Value::as_str).and_then(|id| plan.find(id));
+    let ends = endpoint("from").zip(endpoint("to"));
+    if ends.is_none() {
+        let member = ["from", "to"].into_iter().find(|member| endpoint(member).is_none());
+        let message = format!("\"{}\" of a transition must name a declared state", member.unwrap_or("from"));
+        let mut place = pointer.clone();
+        if let Some(member) = member.filter(|member| item.get(member).is_some()) {
+            place.push(member);
+        }
+        defects.add(
+            Diagnostic::new(CODE, pointer.clone(), message).with_place(place),
+        );
+    }
+    let object = item.as_object()?;
+    document::transition_members(object, pointer, defects);
+    let source = endpoint("from").map(|from| plan.state(from).kind);
+    if matches!(source, Some(Kind::Final | Kind::History(_))) {
+        let message = "a final or history state has no outgoing transitions";
+        defects.push(CODE, pointer.child("from"), message);
+    }
+    let trigger = document::trigger(object, pointer, defects);
+    if trigger == Trigger::Done
+        && source.is_some_and(|kind| !matches!(kind, Kind::Compound { .. } | Kind::Parallel))
+    {
+        let message = "done needs a source that is compound or parallel";
+        defects.push(CODE, pointer.child("done"), message);
+    }
+    let internal = document::is_internal(object);
+    let inside = ends.is_none_or(|(from, to)| plan.is_within(to, from));
+    if internal.is_none() || (internal == Some(true) && !inside) {
+        let message = "type is external or internal, and an internal transition stays within its source";
+        defects.push(CODE, pointer.child("type"), message);
+    }
+    let guard = match object.get("guard") {
+        None | Some(Value::Null) => None,
+        Some(guard) => {
+            let pointer = pointer.child("guard");
+            compile_query(guard, "JF0007", &pointer, "the guard", defects).map(|query| (query, pointer))
+        }
+    };
+    let effects = compile_effects(object.get("effects"), &pointer.child("effects"), defects);
+    let (from, to) = ends?;
+    let domain = if internal == Some(true) { Some(from) } else { domain(plan, from, to) };
+    Some(Transition { from, to, trigger, guard, effects, domain })
+}
+
+/// The nearest proper ancestor of both ends that is not parallel. A history state counts by its own place, not
+/// its parent's: a jump from its sibling must not exit the parent and so overwrite what was remembered.
+fn domain(plan: &Plan, from: StateId, to: StateId) -> Option<StateId> {
+    plan.lineage(from)
+        .skip(1)
+        .find(|id| plan.state(*id).kind != Kind::Parallel && plan.is_below(to, Some(*id)))
+}

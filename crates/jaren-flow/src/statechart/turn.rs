@@ -1,0 +1,452 @@
+//! One call of a chart: selecting transitions, firing them as microsteps, and settling (statechart format,
+//! section 2). Its cost follows the active states, not the number of states.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jaren_json::Value;
+use jaren_json::diagnostic::Diagnostic;
+use jaren_query::Scope;
+
+use super::document::{HistoryMode, Trigger};
+use super::plan::{Kind, Plan, State, StateId, Transition};
+use super::snapshot::{Control, SAFE_INTEGER_MAX, Snapshot, Timer, sort};
+use super::{Step, StepResult};
+use crate::effect::{Effect, EffectPlan};
+use crate::error::{FlowError, quote};
+
+/// What makes transitions fire in one microstep.
+#[derive(Clone, Copy)]
+enum Cause<'a> {
+    Event(&'a str),
+    Timer(usize),
+    Automatic,
+}
+
+/// What guards and effects read besides the configuration.
+struct Given<'a> {
+    event: Value,
+    payload: &'a Value,
+    context: &'a Value,
+}
+
+impl<'a> Given<'a> {
+    fn new(event: Value, step: &Step<'a>) -> Self {
+        const NULL: &Value = &Value::Null;
+        Self { event, payload: step.payload.unwrap_or(NULL), context: step.context.unwrap_or(NULL) }
+    }
+}
+
+/// The work of one call, on its own copy of the control.
+pub(super) struct Turn<'p> {
+    plan: &'p Arc<Plan>,
+    control: Control,
+    effects: Vec<Effect>,
+    errors: Vec<Diagnostic>,
+    entered: Vec<StateId>,
+    exited: Vec<StateId>,
+    fired: Vec<usize>,
+    microsteps: u64,
+}
+
+impl<'p> Turn<'p> {
+    fn new(plan: &'p Arc<Plan>, control: Control) -> Self {
+        Self {
+            plan,
+            control,
+            effects: Vec::new(),
+            errors: Vec::new(),
+            entered: Vec::new(),
+            exited: Vec::new(),
+            fired: Vec::new(),
+            microsteps: 0,
+        }
+    }
+
+    /// Enters the initial configuration.
+    pub(super) fn start(plan: &'p Arc<Plan>, step: &Step<'_>) -> Result<StepResult, FlowError> {
+        let time = time(None, step.now)?;
+        let active = fill(plan, &[plan.initial]);
+        let leaves = leaves(plan, &active);
+        let leaf_ids = plan.leaf_ids(&leaves);
+        let control = Control {
+            leaves,
+            history: BTreeMap::new(),
+            timers: Vec::new(),
+            serial: 0,
+            time,
+            extra: jaren_json::Object::default(),
+            leaf_ids,
+        };
+        let mut turn = Self::new(plan, control);
+        let given = Given::new(Value::Null, step);
+        turn.within(&given, |turn, scope| {
+            for id in &active {
+                turn.resolve(&turn.plan.state(*id).entry, scope);
+            }
+        });
+        turn.schedule(&active)?;
+        turn.entered = active;
+        turn.settle(&given)?;
+        Ok(turn.finish())
+    }
+
+    /// Delivers one external event.
+    pub(super) fn step(
+        plan: &'p Arc<Plan>,
+        control: &Control,
+        event: &str,
+        step: &Step<'_>,
+    ) -> Result<StepResult, FlowError> {
+        let mut turn = Self::new(plan, control.clone());
+        turn.control.time = time(Some(control.time), step.now)?;
+        let given = Given::new(Value::from(event), step);
+        turn.fire(Cause::Event(event), &given)?;
+        turn.microsteps = 1;
+        turn.settle(&given)?;
+        Ok(turn.finish())
+    }
+
+    /// Consumes the timers that are due at `now`: all of them or at most one.
+    pub(super) fn advance(
+        plan: &'p Arc<Plan>,
+        control: &Control,
+        now: f64,
+        one: bool,
+        step: &Step<'_>,
+    ) -> Result<StepResult, FlowError> {
+        let until = time(Some(control.time), Some(now))?;
+        let mut turn = Self::new(plan, control.clone());
+        let given = Given::new(Value::Null, step);
+        let mut consumed = false;
+        while turn.control.timers.first().is_some_and(|timer| timer.at <= until) && !(one && consumed) {
+            let timer = turn.control.timers.remove(0);
+            consumed = true;
+            turn.count()?;
+            turn.control.time = turn.control.time.max(timer.at);
+            turn.fire(Cause::Timer(timer.transition), &given)?;
+            turn.settle(&given)?;
+        }
+        // One at a time, the clock stays at the instant of the timer that fired.
+        if !(one && consumed) {
+            turn.control.time = until;
+        }
+        Ok(turn.finish())
+    }
+
+    fn finish(self) -> StepResult {
+        let Self { plan, control, effects, errors, entered, exited, fired, microsteps: _ } = self;
+        StepResult {
+            changed: !fired.is_empty(),
+            is_final: is_final(plan, &control.leaves),
+            effects,
+            errors,
+            entered: plan.names(&entered),
+            exited: plan.names(&exited),
+            transitions: fired,
+            state: Snapshot::new(plan, control),
+        }
+    }
+
+    /// Lends `work` the scope of the configuration as it is now.
+    fn within<T>(&mut self, given: &Given<'_>, work: impl FnOnce(&mut Self, &Scope<'_>) -> T) -> T {
+        let state = self.control.leaf_ids.clone();
+        let parts = [
+            ("state", &state),
+            ("event", &given.event),
+            ("payload", given.payload),
+            ("context", given.context),
+        ];
+        work(self, &Scope::record(&parts))
+    }
+
+    fn resolve(&mut self, effects: &[EffectPlan], scope: &Scope<'_>) {
+        for effect in effects {
+            effect.resolve(scope, &mut self.effects, &mut self.errors);
+        }
+    }
+
+    fn count(&mut self) -> Result<(), FlowError> {
+        self.microsteps += 1;
+        if self.microsteps > self.plan.microsteps_max {
+            let reason = format!(
+                "more than {} automatic microsteps in one call: the chart does not settle",
+                self.plan.microsteps_max
+            );
+            return Err(FlowError::new("JF2012", reason));
+        }
+        Ok(())
+    }
+
+    /// Selects and fires once; whether anything fired.
+    fn fire(&mut self, cause: Cause<'_>, given: &Given<'_>) -> Result<bool, FlowError> {
+        let active = self.plan.closure(&self.control.leaves);
+        let entered = self.within(given, |turn, scope| {
+            let selected = turn.select(cause, &active, scope);
+            if selected.is_empty() {
+                return None;
+            }
+            if matches!(cause, Cause::Automatic)
+                && let Err(error) = turn.count()
+            {
+                return Some(Err(error));
+            }
+            Some(Ok(turn.microstep(&selected, &active, scope)))
+        });
+        match entered {
+            None => Ok(false),
+            Some(entered) => {
+                let entered = entered?;
+                self.schedule(&entered)?;
+                self.entered.extend(entered);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Fires completion and `always` transitions until none is enabled.
+    fn settle(&mut self, given: &Given<'_>) -> Result<(), FlowError> {
+        while self.plan.is_automatic && self.fire(Cause::Automatic, given)? {}
+        Ok(())
+    }
+
+    /// The transitions that fire together, in document order.
+    fn select(&mut self, cause: Cause<'_>, active: &[StateId], scope: &Scope<'_>) -> Vec<usize> {
+        if let Cause::Timer(index) = cause {
+            let fires = self.holds(self.plan.transition(index), scope);
+            return if fires { vec![index] } else { Vec::new() };
+        }
+        let plan = self.plan;
+        let leaves = std::mem::take(&mut self.control.leaves);
+        // What a source came to, so that one shared by several leaves evaluates its guards once.
+        let mut scanned: BTreeMap<StateId, bool> = BTreeMap::new();
+        let mut enabled = Vec::new();
+        for leaf in &leaves {
+            for source in plan.lineage(*leaf) {
+                let found = match scanned.get(&source) {
+                    Some(found) => *found,
+                    None => {
+                        let first = self.first_enabled(plan.state(source), cause, active, scope);
+                        enabled.extend(first);
+                        if leaves.len() > 1 {
+                            scanned.insert(source, first.is_some());
+                        }
+                        first.is_some()
+                    }
+                };
+                if found {
+                    break;
+                }
+            }
+        }
+        self.control.leaves = leaves;
+        resolve_conflicts(plan, enabled)
+    }
+
+    /// A source's first transition in document order that the cause matches and whose guard holds.
+    fn first_enabled(
+        &mut self,
+        source: &State,
+        cause: Cause<'_>,
+        active: &[StateId],
+        scope: &Scope<'_>,
+    ) -> Option<usize> {
+        let plan = self.plan;
+        let candidates = match cause {
+            Cause::Event(_) => &source.on_event,
+            Cause::Automatic => &source.automatic,
+            Cause::Timer(_) => return None,
+        };
+        candidates.iter().copied().find(|index| {
+            let transition = plan.transition(*index);
+            let matches = match (&transition.trigger, cause) {
+                (Trigger::Any | Trigger::Always, _) => true,
+                (Trigger::Event(name), Cause::Event(event)) => **name == *event,
+                (Trigger::Done, _) => plan.is_complete(transition.from, active),
+                (Trigger::Event(_) | Trigger::After(_), _) => false,
+            };
+            matches && self.holds(transition, scope)
+        })
+    }
+
+    /// Whether the guard holds. One that fails reads false and is recorded (JF2003).
+    fn holds(&mut self, transition: &Transition, scope: &Scope<'_>) -> bool {
+        let Some((guard, pointer)) = &transition.guard else { return true };
+        guard.truth(scope).unwrap_or_else(|error| {
+            let cause = Diagnostic::from(error);
+            let message = format!("the guard reads false because it failed: {}", quote(&cause));
+            self.errors.push(Diagnostic::new("JF2003", pointer.clone(), message).with_cause(cause));
+            false
+        })
+    }
+
+    /// Fires the selected transitions together; the states that were entered.
+    fn microstep(&mut self, selected: &[usize], active: &[StateId], scope: &Scope<'_>) -> Vec<StateId> {
+        let plan = self.plan;
+        let transitions = || selected.iter().map(|index| plan.transition(*index));
+        // Transitions that fire together exit disjoint parts of the tree.
+        let mut exiting: Vec<StateId> =
+            transitions().flat_map(|transition| plan.below(active, transition.domain)).copied().collect();
+        exiting.sort_unstable();
+        self.remember(&exiting, active);
+        for id in exiting.iter().rev() {
+            self.resolve(&plan.state(*id).exit, scope);
+        }
+        self.control.timers.retain(|timer| {
+            exiting.binary_search(&plan.transition(timer.transition).from).is_err()
+        });
+        for transition in transitions() {
+            self.resolve(&transition.effects, scope);
+        }
+        let stays = |id: &StateId| exiting.binary_search(id).is_err();
+        let mut seeds: Vec<StateId> = self.control.leaves.iter().copied().filter(stays).collect();
+        for transition in transitions() {
+            self.target(transition.to, &mut seeds);
+        }
+        seeds.sort_unstable();
+        let filled = fill(plan, &seeds);
+        let was = |id: &StateId| active.binary_search(id).is_ok() && stays(id);
+        let entered: Vec<StateId> = filled.iter().copied().filter(|id| !was(id)).collect();
+        self.control.leaves = leaves(plan, &filled);
+        self.control.leaf_ids = plan.leaf_ids(&self.control.leaves);
+        for id in &entered {
+            self.resolve(&plan.state(*id).entry, scope);
+        }
+        self.exited.extend(exiting.iter().rev());
+        self.fired.extend(selected);
+        entered
+    }
+
+    /// Records what is active below each exiting state for its history children (section 3).
+    fn remember(&mut self, exiting: &[StateId], active: &[StateId]) {
+        let plan = self.plan;
+        for id in exiting {
+            let state = plan.state(*id);
+            for history in &state.histories {
+                let record = if plan.state(*history).kind == Kind::History(HistoryMode::Deep) {
+                    plan.below(&self.control.leaves, Some(*id)).to_vec()
+                } else {
+                    let is_active = |child: &StateId| active.binary_search(child).is_ok();
+                    state.children.iter().copied().filter(is_active).collect()
+                };
+                self.control.history.insert(*history, record);
+            }
+        }
+    }
+
+    /// The ordinary states that a target stands for.
+    fn target(&self, to: StateId, seeds: &mut Vec<StateId>) {
+        let state = self.plan.state(to);
+        match (state.kind, self.control.history.get(&to), state.parent) {
+            (Kind::History(_), Some(remembered), _) => seeds.extend(remembered),
+            (Kind::History(_), None, Some(parent)) => seeds.push(parent),
+            _ => seeds.push(to),
+        }
+    }
+
+    /// Starts the delays of the states that were entered (section 4).
+    fn schedule(&mut self, entered: &[StateId]) -> Result<(), FlowError> {
+        let plan = self.plan;
+        let before = self.control.timers.len();
+        for index in entered.iter().flat_map(|id| &plan.state(*id).delayed) {
+            let Trigger::After(after) = plan.transition(*index).trigger else { continue };
+            let at = self.control.time + after;
+            if !at.is_finite() || self.control.serial >= SAFE_INTEGER_MAX {
+                let reason = "the deadline or the token of a timer is out of range";
+                return Err(FlowError::new("JF2011", reason));
+            }
+            self.control.serial += 1;
+            self.control.timers.push(Timer { transition: *index, at, token: self.control.serial });
+        }
+        if self.control.timers.len() > before {
+            sort(&mut self.control.timers);
+        }
+        Ok(())
+    }
+}
+
+/// The time of a call: finite and never before the snapshot's; the snapshot's when none is given.
+pub(super) fn time(then: Option<f64>, now: Option<f64>) -> Result<f64, FlowError> {
+    let now = now.or(then).unwrap_or(0.0);
+    if now.is_finite() && then.is_none_or(|then| now >= then) {
+        Ok(now)
+    } else {
+        Err(FlowError::new("JF2011", "the time must be a number and cannot move backwards"))
+    }
+}
+
+/// Completes `seeds`, which are in tree order, to a configuration: regions that none of them names, and initial
+/// children, are filled in.
+fn fill(plan: &Plan, seeds: &[StateId]) -> Vec<StateId> {
+    let root = seeds.first().and_then(|seed| plan.lineage(*seed).last());
+    let mut open: Vec<StateId> = root.into_iter().collect();
+    let mut active = Vec::new();
+    while let Some(id) = open.pop() {
+        active.push(id);
+        let state = plan.state(id);
+        match state.kind {
+            Kind::Parallel => open.extend(state.children.iter().rev()),
+            Kind::Compound { initial } => {
+                let named = plan.below(seeds, Some(id)).first().and_then(|seed| {
+                    // The child that the seed is in: the last one that does not come after it.
+                    let after = state.children.partition_point(|child| child <= seed);
+                    after.checked_sub(1).and_then(|index| state.children.get(index))
+                });
+                open.push(named.copied().unwrap_or(initial));
+            }
+            Kind::Atomic | Kind::Final | Kind::History(_) => {}
+        }
+    }
+    active
+}
+
+fn leaves(plan: &Plan, active: &[StateId]) -> Vec<StateId> {
+    active.iter().copied().filter(|id| plan.state(*id).kind.is_leaf()).collect()
+}
+
+/// Whether the active root state is completed.
+pub(super) fn is_final(plan: &Plan, leaves: &[StateId]) -> bool {
+    let root = leaves.first().and_then(|leaf| plan.lineage(*leaf).last());
+    root.is_some_and(|root| match plan.state(root).kind {
+        Kind::Final => true,
+        Kind::Atomic => false,
+        _ => plan.is_complete(root, &plan.closure(leaves)),
+    })
+}
+
+/// Of two conflicting transitions the one with the inner source fires, otherwise the one selected first; what
+/// remains is put in document order.
+fn resolve_conflicts(plan: &Plan, enabled: Vec<usize>) -> Vec<usize> {
+    if enabled.len() < 2 {
+        return enabled;
+    }
+    let mut selected: Vec<usize> = Vec::with_capacity(enabled.len());
+    for index in enabled {
+        let transition = plan.transition(index);
+        let conflicts = |other: &usize| conflict(plan, transition, plan.transition(*other));
+        let loses = |other: &usize| !plan.is_below(transition.from, Some(plan.transition(*other).from));
+        if selected.iter().any(|other| conflicts(other) && loses(other)) {
+            continue;
+        }
+        selected.retain(|other| !conflicts(other));
+        selected.push(index);
+    }
+    selected.sort_unstable();
+    selected
+}
+
+/// Whether two transitions exit a common state or one's source is within the other's.
+fn conflict(plan: &Plan, a: &Transition, b: &Transition) -> bool {
+    plan.is_within(a.from, b.from) || plan.is_within(b.from, a.from) || exits_overlap(plan, a.domain, b.domain)
+}
+
+/// Whether something is active below both: below the inner one of two nested domains, unless that is a leaf.
+fn exits_overlap(plan: &Plan, a: Option<StateId>, b: Option<StateId>) -> bool {
+    let inner = match (a, b) {
+        (None, inner) | (inner, None) => inner,
+        (Some(a), Some(b)) if plan.is_within(a, b) => Some(a),
+        (Some(a), Some(b)) if plan.is_within(b, a) => Some(b),
+        _ => return false,
+    };
+    inner.is_none_or(|inner| !plan.state(inner).kind.is_leaf())
+}
