@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jaren_host::Millis;
 
 use crate::names::check_name;
-use crate::{Address, Body, Labels, Retention, Seq, SessionId, limits};
+use crate::{Address, Body, LabelChanges, Labels, Retention, Seq, SessionId, limits};
 
 /// Writes to one or several sessions that happen all or not at all.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ pub struct SessionBatch {
     /// What must hold when the batch is applied.
     pub expected: Expected,
     /// Labels to set, or with `None` to remove; each name at most once.
-    pub labels: Vec<(Arc<str>, Option<Arc<str>>)>,
+    pub labels: LabelChanges,
     /// Document writes; each address at most once.
     pub writes: Vec<Write>,
 }

@@ -54,8 +54,8 @@ pub use error::{Retry, StorageError, StorageErrorKind};
 pub use memory::MemoryStorage;
 pub use names::{Address, Family, InvalidName, Retention, Seq, SessionId, Singleton};
 pub use records::{
-    At, Change, Commit, FamilyQuery, Labels, Page, Replay, Revision, SessionRecord, SessionsQuery, Stored,
-    Tail,
+    At, Change, Commit, FamilyQuery, LabelChanges, Labels, Page, Replay, Revision, SessionRecord,
+    SessionsQuery, Stored, Tail,
 };
 pub use session::{CommitError, Draft, Receipt, Refreshed, Session, SessionError};
 pub use storage::{BoxFuture, Storage};

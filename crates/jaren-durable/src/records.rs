@@ -13,6 +13,9 @@ use crate::{
 /// A session's labels by name.
 pub type Labels = BTreeMap<Arc<str>, Arc<str>>;
 
+/// Labels to set, or with `None` to remove, in order.
+pub type LabelChanges = Vec<(Arc<str>, Option<Arc<str>>)>;
+
 /// A point in a session's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
@@ -159,7 +162,7 @@ pub struct Commit {
     /// The storage's time of it.
     pub time: Millis,
     /// The labels that it set, or with `None` removed, as the batch listed them.
-    pub labels: Vec<(Arc<str>, Option<Arc<str>>)>,
+    pub labels: LabelChanges,
     /// The documents that it changed, in the order of the batch.
     pub changes: Vec<Change>,
 }

@@ -17,7 +17,7 @@ use jaren_json::Value;
 pub use self::draft::Draft;
 pub use self::error::{CommitError, SessionError};
 use self::plan::Plan;
-use self::view::View;
+use self::view::{Known, View};
 use crate::{
     Address, At, Batch, Conflict, Expected, Family, FamilyQuery, Labels, Outcome, Retry, Seq, SessionId,
     Singleton, Storage, StorageError, StorageErrorKind, limits,
@@ -139,7 +139,7 @@ impl Session {
 
     /// The commit that last changed the document, and the one that created it, if this handle knows it to live.
     pub fn known(&self, address: &Address) -> Option<(Seq, Seq)> {
-        self.view.get(address).flatten().map(|stored| (stored.seq, stored.created))
+        self.view.get(address).living().map(|stored| (stored.seq, stored.created))
     }
 
     /// An empty change over the present view.
@@ -258,13 +258,13 @@ impl Session {
     async fn value(&mut self, address: Address, version: u32) -> Result<Option<Value>, SessionError> {
         self.settled()?;
         self.load(&address).await?;
-        let Some(stored) = self.view.get(&address).flatten() else { return Ok(None) };
+        let Some(stored) = self.view.get(&address).living() else { return Ok(None) };
         error::check_version(&address, stored.version, version)?;
         Ok(Some(stored.value.clone()))
     }
 
     async fn load(&mut self, address: &Address) -> Result<(), StorageError> {
-        if self.view.get(address).is_none() {
+        if matches!(self.view.get(address), Known::Unread) {
             let at = At::Seq(self.head());
             let found = self.storage.document(self.id.clone(), address.clone(), at).await?;
             self.view.insert(address.clone(), found);

@@ -1,1 +1,217 @@
 //! The SQLite storage of jaren: one file, group commit, durable when acknowledged.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//! use jaren_durable::{Session, SessionId, Singleton, Storage};
+//! use jaren_json::value;
+//! use jaren_sqlite::{SqliteOptions, SqliteStorage};
+//!
+//! const ORDER: Singleton = Singleton::new("shop.order", 1);
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("shop.db");
+//! let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new())?);
+//! let mut session = Session::create(storage.clone(), SessionId::new("order-7")?, "shop.order");
+//! let mut change = session.change();
+//! change.put(&ORDER, value!({"total": 12}));
+//! session.commit(change).await?; // synced to the disk when it returns
+//! drop(session);
+//! storage.close().await;
+//!
+//! let reader = SqliteStorage::open_read_only(&path)?;
+//! assert!(reader.session(SessionId::new("order-7")?).await?.is_some());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The laws, beyond those of [`Storage`]:
+//!
+//! - What an acknowledged commit survives is named by [`Durability`]; the default is the loss of power.
+//! - All batches that wait are written in one transaction and share one sync; each has its own outcome.
+//! - Several processes, and several storages of one process, may open one file; a busy one starves none.
+//! - A file that is not ours, or that a later release wrote, is refused and not changed.
+//! - After a failure of the disk the storage refuses to write; what was in flight is unknown, and is found out by
+//!   opening the file anew.
+//!
+//! What it will not do: it never truncates its log while it is open, never repairs a file, and never writes through
+//! a storage that was opened to read.
+//!
+//! Reads run on tokio's blocking threads, so they need a tokio runtime; writes have a thread of their own.
+#![forbid(unsafe_code)]
+
+mod apply;
+mod checkpoint;
+mod fault;
+mod open;
+mod options;
+mod read;
+mod readers;
+mod row;
+mod schema;
+mod turn;
+mod watch;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jaren_durable::{
+    Address, At, Batch, BoxFuture, Commit, FamilyQuery, Outcome, Page, Retry, Seq, SessionId, SessionRecord,
+    SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+};
+
+use self::open::{Found, ReaderSource};
+pub use self::options::{Durability, SqliteOptions};
+use self::readers::Readers;
+use self::watch::Watch;
+use self::writer::WriterHandle;
+
+/// A store in one SQLite file.
+#[derive(Debug)]
+pub struct SqliteStorage {
+    path: PathBuf,
+    readers: Readers,
+    watch: Arc<Watch>,
+    /// None when it was opened to read.
+    writer: Option<WriterHandle>,
+}
+
+impl SqliteStorage {
+    /// Opens a store for reading and writing, and creates it if the options say so.
+    ///
+    /// It blocks for a few milliseconds. Errors tell a folder, a file of another program, a later release's store,
+    /// a missing folder or store, and missing permissions apart; none of them changes anything.
+    pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StorageError> {
+        let path = path.as_ref();
+        let found = open::inspect(path)?;
+        if found != Found::Ours && !options.create {
+            return Err(open::missing(path));
+        }
+        open::check_writable(path, found)?;
+        open::create(path)?;
+        let watch = Arc::new(Watch::default());
+        let writer = writer::start(path, options, watch.clone())?;
+        let readers = Readers::new(ReaderSource::new(path));
+        Ok(Self { path: path.to_owned(), readers, watch, writer: Some(writer) })
+    }
+
+    /// Opens an existing store for reading only; it never writes to the file.
+    ///
+    /// SQLite may create its shared index beside the file. Where it cannot, because the folder is not ours to
+    /// write, a store that nobody has open is read as it stands.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StorageError> {
+        let path = path.as_ref();
+        if open::inspect(path)? != Found::Ours {
+            return Err(open::missing(path));
+        }
+        let source = ReaderSource::new(path);
+        let watch = Arc::new(Watch::default());
+        watch.start(source.clone()).map_err(|error| {
+            let message = "the system cannot start a thread";
+            StorageError::new(StorageErrorKind::Io, Retry::Safe, "open the store to read", message)
+                .with_source(error)
+        })?;
+        Ok(Self { path: path.to_owned(), readers: Readers::new(source), watch, writer: None })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Finishes what was handed over, closes the file and folds the log into it. Later calls fail.
+    ///
+    /// A storage that is dropped instead does the same in the background.
+    pub async fn close(&self) {
+        self.readers.close();
+        match &self.writer {
+            Some(writer) => writer.close().await,
+            None => self.watch.close(),
+        }
+    }
+}
+
+impl Drop for SqliteStorage {
+    fn drop(&mut self) {
+        // The writer closes it too, after its last group; a reader has only this.
+        if self.writer.is_none() {
+            self.watch.close();
+        }
+    }
+}
+
+impl Storage for SqliteStorage {
+    fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Result<Vec<Outcome>, StorageError>> {
+        Box::pin(async move {
+            match &self.writer {
+                Some(_) if group.is_empty() => Ok(Vec::new()),
+                Some(writer) => writer.apply(group).await,
+                None => {
+                    let message = "the store was opened to read; open it for writing";
+                    Err(StorageError::new(StorageErrorKind::ReadOnly, Retry::Never, writer::APPLY, message))
+                }
+            }
+        })
+    }
+
+    fn session(&self, session: SessionId) -> BoxFuture<'_, Result<Option<SessionRecord>, StorageError>> {
+        Box::pin(self.readers.read("read a session", move |store| read::session(store, &session)))
+    }
+
+    fn document(
+        &self,
+        session: SessionId,
+        address: Address,
+        at: At,
+    ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>> {
+        let read = move |store: &_| read::document(store, &session, &address, at);
+        Box::pin(self.readers.read("read a document", read))
+    }
+
+    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
+        Box::pin(self.readers.read("read a family", move |store| read::family(store, &query)))
+    }
+
+    fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>> {
+        Box::pin(async move {
+            query.check()?;
+            self.readers.read("list sessions", move |store| read::sessions(store, &query)).await
+        })
+    }
+
+    fn changes(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>> {
+        let read = move |store: &_| read::changes(store, &session, after, limit);
+        Box::pin(self.readers.read("read the change log", read))
+    }
+
+    fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {
+        const OPERATION: &str = "wait for a commit";
+        Box::pin(async move {
+            let mut waiter = self.watch.register(&session);
+            loop {
+                waiter.begin();
+                let id = session.clone();
+                let head = self.readers.read(OPERATION, move |store| read::head_of(store, &id)).await?;
+                if head > after {
+                    return Ok(head);
+                }
+                if !waiter.ticked().await {
+                    let message = "the storage was closed";
+                    return Err(StorageError::new(
+                        StorageErrorKind::Closed,
+                        Retry::Never,
+                        OPERATION,
+                        message,
+                    ));
+                }
+            }
+        })
+    }
+}

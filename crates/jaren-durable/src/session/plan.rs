@@ -6,15 +6,15 @@ use super::draft::{Draft, Intent};
 use super::error::check_version;
 use super::view::View;
 use crate::{
-    Address, Body, BodyError, CommitError, Expected, Labels, Retention, Seq, SessionBatch, SessionId, Stored,
-    Tail, Write,
+    Address, Body, BodyError, CommitError, Expected, LabelChanges, Labels, Retention, Seq, SessionBatch,
+    SessionId, Stored, Tail, Write,
 };
 
 /// What to write, and what the view is once it was written.
 pub(super) struct Plan {
     writes: Vec<Write>,
     documents: Vec<(Address, Option<Stored>)>,
-    labels: Vec<(std::sync::Arc<str>, Option<std::sync::Arc<str>>)>,
+    labels: LabelChanges,
 }
 
 impl Plan {
@@ -22,7 +22,7 @@ impl Plan {
     pub(super) fn new(view: &View, labels: &Labels, change: &Draft) -> Result<Self, CommitError> {
         let mut plan = Self { writes: Vec::new(), documents: Vec::new(), labels: Vec::new() };
         for (address, intent) in change.documents() {
-            let living = view.get(address).flatten();
+            let living = view.get(address).living();
             match (intent, living) {
                 (Intent::Retire, None) => {}
                 (Intent::Retire, Some(_)) => plan.push(Write::Retire { address: address.clone() }, None),
@@ -101,7 +101,7 @@ impl Plan {
         for (address, document) in self.documents {
             let document = document.map(|stored| {
                 let created = if stored.created == Seq::ZERO { seq } else { stored.created };
-                Stored { seq, created, ..stored }
+                Stored { created, seq, ..stored }
             });
             view.insert(address, document);
         }

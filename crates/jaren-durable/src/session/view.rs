@@ -16,19 +16,35 @@ pub(super) struct View {
     whole: bool,
 }
 
+/// What a view knows of an address.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Known<'a> {
+    Unread,
+    Absent,
+    Living(&'a Stored),
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn living(self) -> Option<&'a Stored> {
+        match self {
+            Self::Living(stored) => Some(stored),
+            Self::Unread | Self::Absent => None,
+        }
+    }
+}
+
 impl View {
     pub(super) fn of_new_session() -> Self {
         Self { whole: true, ..Self::default() }
     }
 
-    /// None if it is not known; `Some(None)` if it is known not to live.
-    pub(super) fn get(&self, address: &Address) -> Option<Option<&Stored>> {
+    pub(super) fn get(&self, address: &Address) -> Known<'_> {
         match self.documents.get(address) {
-            Some(known) => Some(known.as_ref()),
+            Some(known) => known.as_ref().map_or(Known::Absent, Known::Living),
             None if self.whole || (address.key().is_some() && self.families.contains(address.kind())) => {
-                Some(None)
+                Known::Absent
             }
-            None => None,
+            None => Known::Unread,
         }
     }
 
@@ -76,13 +92,13 @@ impl View {
                 Some(replay.finish(address.clone(), *retention, *created))
             }
             Revision::Delta { body, .. } => match self.get(address) {
-                None => return Ok(()), // not known, and need not be
-                Some(None) => {
+                Known::Unread => return Ok(()), // and need not be
+                Known::Absent => {
                     let message = format!("the change log changes {address}, which does not live");
                     let kind = StorageErrorKind::Corrupt;
                     return Err(StorageError::new(kind, Retry::Never, "refresh a session", message));
                 }
-                Some(Some(stored)) => {
+                Known::Living(stored) => {
                     let mut replay = Replay::from(stored.clone());
                     replay.delta(commit.seq, body).map_err(corrupt)?;
                     Some(replay.finish(address.clone(), *retention, *created))

@@ -1,0 +1,291 @@
+//! Applying a batch inside an open transaction: all conditions first, then the writes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jaren_durable::{
+    Address, Batch, Committed, Conflict, Expected, Labels, Outcome, Refusal, Retention, Seq, SessionBatch,
+    SessionId, Write,
+};
+use jaren_host::Millis;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::fault::Fault;
+use crate::read;
+use crate::row::{self, as_i64};
+use crate::schema::{COMMIT, Form};
+
+/// Sessions that the writer remembers, and documents of each; beyond that it forgets and reads again.
+const REMEMBERED_MAX: usize = 4096;
+
+/// What the writer remembers of the sessions that it wrote. It is forgotten when another process has written and
+/// after every failure.
+#[derive(Default)]
+pub(crate) struct Memory {
+    sessions: HashMap<SessionId, Known>,
+}
+
+struct Known {
+    number: i64,
+    kind: Arc<str>,
+    head: Seq,
+    labels: Labels,
+    living: HashMap<Address, Living>,
+}
+
+#[derive(Clone, Copy)]
+struct Living {
+    number: i64,
+    version: u32,
+    retention: Retention,
+}
+
+/// A session's part of a batch whose conditions hold.
+struct Checked {
+    labels: Option<Labels>,
+    living: Vec<Option<Living>>,
+}
+
+impl Memory {
+    pub(crate) fn forget(&mut self) {
+        self.sessions.clear();
+    }
+
+    /// Applies one batch. An error leaves the transaction to be rolled back.
+    pub(crate) fn apply(
+        &mut self,
+        connection: &Connection,
+        batch: &Batch,
+        time: Millis,
+    ) -> Result<Outcome, Fault> {
+        if self.sessions.len() > REMEMBERED_MAX {
+            self.forget();
+        }
+        if let Err(refusal) = batch.check() {
+            return Ok(Outcome::Refused(refusal));
+        }
+        for part in &batch.sessions {
+            let found = self.known(connection, &part.session)?.map(|known| known.head);
+            let holds = match part.expected {
+                Expected::Absent { .. } => found.is_none(),
+                Expected::Head(head) => found == Some(head),
+            };
+            if !holds {
+                let (session, expected) = (part.session.clone(), part.expected.clone());
+                return Ok(Outcome::Conflict(Conflict { session, expected, found }));
+            }
+        }
+        let mut checked = Vec::with_capacity(batch.sessions.len());
+        for part in &batch.sessions {
+            match self.check(connection, part)? {
+                Ok(part) => checked.push(part),
+                Err(refusal) => return Ok(Outcome::Refused(refusal)),
+            }
+        }
+        let mut seqs = Vec::with_capacity(batch.sessions.len());
+        for (part, checked) in batch.sessions.iter().zip(checked) {
+            seqs.push(self.write(connection, part, checked, time)?);
+        }
+        Ok(Outcome::Committed(Committed { seqs, time }))
+    }
+
+    fn known(&mut self, connection: &Connection, session: &SessionId) -> Result<Option<&mut Known>, Fault> {
+        if !self.sessions.contains_key(session) {
+            let Some(found) = read::session_row(connection, session)? else { return Ok(None) };
+            let (head, _) = read::head(connection, found.number)?.unwrap_or((Seq::ZERO, Millis::new(0)));
+            let read::SessionRow { number, kind, labels, .. } = found;
+            let known = Known { number, kind, head, labels, living: HashMap::new() };
+            self.sessions.insert(session.clone(), known);
+        }
+        Ok(self.sessions.get_mut(session))
+    }
+
+    fn check(
+        &mut self,
+        connection: &Connection,
+        part: &SessionBatch,
+    ) -> Result<Result<Checked, Refusal>, Fault> {
+        let mut known = self.known(connection, &part.session)?;
+        let mut living = Vec::with_capacity(part.writes.len());
+        for write in &part.writes {
+            let found = match &mut known {
+                Some(known) => known.living(connection, write.address())?,
+                None => None,
+            };
+            if let Err(kind) = write.check(found.map(|living| (living.version, living.retention))) {
+                let (session, address) = (Some(part.session.clone()), Some(write.address().clone()));
+                return Ok(Err(Refusal { session, address, kind }));
+            }
+            living.push(found);
+        }
+        if part.labels.is_empty() {
+            return Ok(Ok(Checked { labels: None, living }));
+        }
+        let labels = part.labels_over(known.as_ref().map_or(&Labels::new(), |known| &known.labels));
+        Ok(labels.map(|labels| Checked { labels: Some(labels), living }))
+    }
+
+    fn write(
+        &mut self,
+        connection: &Connection,
+        part: &SessionBatch,
+        checked: Checked,
+        time: Millis,
+    ) -> Result<Seq, Fault> {
+        if let Expected::Absent { kind } = &part.expected {
+            let known = create_session(connection, &part.session, kind, time)?;
+            self.sessions.insert(part.session.clone(), known);
+        }
+        let known = self.known(connection, &part.session)?;
+        let known = known.ok_or_else(|| Fault::corrupt("a session vanished within a transaction"))?;
+        let seq = known.head.next();
+        let entry = Entry { connection, session: known.number, seq: as_i64(seq.get())? };
+        let label_changes = match part.labels.as_slice() {
+            [] => None,
+            labels => Some(row::label_changes_text(labels)?),
+        };
+        entry.append(COMMIT, Form::Commit, time.get(), label_changes.as_deref())?;
+        for (write, living) in part.writes.iter().zip(checked.living) {
+            match entry.write(write, living)? {
+                Some(living) => known.living.insert(write.address().clone(), living),
+                None => known.living.remove(write.address()),
+            };
+        }
+        if let Some(labels) = checked.labels {
+            write_labels(connection, known, &labels)?;
+            known.labels = labels;
+        }
+        known.head = seq;
+        if known.living.len() > REMEMBERED_MAX {
+            known.living.clear();
+        }
+        Ok(seq)
+    }
+}
+
+impl Known {
+    fn living(&mut self, connection: &Connection, address: &Address) -> Result<Option<Living>, Fault> {
+        if let Some(living) = self.living.get(address) {
+            return Ok(Some(*living));
+        }
+        let mut statement = connection.prepare_cached(
+            "SELECT number, version, retention FROM documents
+             WHERE session = ?1 AND kind = ?2 AND member = ?3 AND key = ?4 AND retired IS NULL",
+        )?;
+        let (member, key) = row::key(address);
+        let found = statement
+            .query_row(params![self.number, address.kind(), member, key], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .optional()?;
+        let Some((number, version, retention)) = found else { return Ok(None) };
+        let living = Living { number, version, retention: row::retention(retention)? };
+        self.living.insert(address.clone(), living);
+        Ok(Some(living))
+    }
+}
+
+/// One commit of one session being written.
+struct Entry<'a> {
+    connection: &'a Connection,
+    session: i64,
+    seq: i64,
+}
+
+impl Entry<'_> {
+    fn append(&self, document: i64, form: Form, detail: i64, body: Option<&str>) -> Result<(), Fault> {
+        let mut statement = self.connection.prepare_cached(
+            "INSERT INTO log (session, document, seq, form, detail, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        statement.execute(params![self.session, document, self.seq, form as i64, detail, body])?;
+        Ok(())
+    }
+
+    /// Writes one document, and answers what then lives at its address.
+    fn write(&self, write: &Write, living: Option<Living>) -> Result<Option<Living>, Fault> {
+        match (write, living) {
+            (Write::Base { version, body, .. }, Some(living)) => {
+                self.append(living.number, Form::Base, i64::from(*version), Some(body.as_str()))?;
+                if living.version != *version {
+                    self.set_version(living.number, *version)?;
+                }
+                Ok(Some(Living { version: *version, ..living }))
+            }
+            (Write::Base { address, retention, version, body }, None) => {
+                let number = self.create_document(address, *retention, *version)?;
+                self.append(number, Form::Base, i64::from(*version), Some(body.as_str()))?;
+                Ok(Some(Living { number, version: *version, retention: *retention }))
+            }
+            (Write::Delta { version, body, .. }, Some(living)) => {
+                self.append(living.number, Form::Delta, i64::from(*version), Some(body.as_str()))?;
+                Ok(Some(living))
+            }
+            (Write::Retire { .. }, Some(living)) => {
+                self.append(living.number, Form::Retired, 0, None)?;
+                let sql = "UPDATE documents SET retired = ?2 WHERE number = ?1";
+                self.connection.prepare_cached(sql)?.execute([living.number, self.seq])?;
+                Ok(None)
+            }
+            _ => Err(Fault::corrupt("a write of an unknown form passed the checks")),
+        }
+    }
+
+    fn set_version(&self, document: i64, version: u32) -> Result<(), Fault> {
+        let sql = "UPDATE documents SET version = ?2 WHERE number = ?1";
+        self.connection.prepare_cached(sql)?.execute([document, i64::from(version)])?;
+        Ok(())
+    }
+
+    fn create_document(&self, address: &Address, retention: Retention, version: u32) -> Result<i64, Fault> {
+        let mut statement = self.connection.prepare_cached(
+            "INSERT INTO documents (session, kind, member, key, retention, version, created)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        let (member, key) = row::key(address);
+        let retention = row::retention_number(retention);
+        let values = params![self.session, address.kind(), member, key, retention, version, self.seq];
+        Ok(statement.insert(values)?)
+    }
+}
+
+fn create_session(
+    connection: &Connection,
+    session: &SessionId,
+    kind: &Arc<str>,
+    time: Millis,
+) -> Result<Known, Fault> {
+    let sql = "INSERT INTO sessions (id, kind, labels, created) VALUES (?1, ?2, '{}', ?3)";
+    let values = params![session.as_str(), &**kind, time.get()];
+    let number = connection.prepare_cached(sql)?.insert(values)?;
+    let kind = kind.clone();
+    Ok(Known { number, kind, head: Seq::ZERO, labels: Labels::new(), living: HashMap::new() })
+}
+
+/// Brings the label index from the known labels to the new ones.
+fn write_labels(connection: &Connection, known: &Known, labels: &Labels) -> Result<(), Fault> {
+    let sql = "UPDATE sessions SET labels = ?2 WHERE number = ?1";
+    connection.prepare_cached(sql)?.execute(params![known.number, row::labels_text(labels)?])?;
+    for (name, value) in &known.labels {
+        if labels.get(name) != Some(value) {
+            let sql = "DELETE FROM labels WHERE kind = ?1 AND name = ?2 AND value = ?3 AND session = ?4";
+            connection.prepare_cached(sql)?.execute(params![
+                &*known.kind,
+                &**name,
+                &**value,
+                known.number
+            ])?;
+        }
+    }
+    for (name, value) in labels {
+        if known.labels.get(name) != Some(value) {
+            let sql = "INSERT INTO labels (kind, name, value, session) VALUES (?1, ?2, ?3, ?4)";
+            connection.prepare_cached(sql)?.execute(params![
+                &*known.kind,
+                &**name,
+                &**value,
+                known.number
+            ])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! Opening a file: refusing what is not ours before touching it, creating what is missing, setting up connections.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jaren_durable::{Retry, StorageError, StorageErrorKind};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::fault::Fault;
+use crate::options::Durability;
+use crate::schema;
+
+/// How long a connection waits for another process inside SQLite.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Prepared statements that a connection keeps; more than this crate has.
+const STATEMENTS_MAX: usize = 64;
+
+const OPEN: &str = "open the store";
+
+/// What the bytes of a file say before SQLite sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    Nothing,
+    Empty,
+    Ours,
+}
+
+/// Looks at a file without changing it, and refuses what is not a store of this schema or an older one.
+///
+/// It reads the bytes itself: to open a foreign database with SQLite may already write to it (a log beside it is
+/// recovered). The header of our files is in the main file from their creation on.
+pub(crate) fn inspect(path: &Path) -> Result<Found, StorageError> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return missing_parent(path),
+        Err(error) => return Err(inaccessible(path, error)),
+    };
+    let metadata = file.metadata().map_err(|error| inaccessible(path, error))?;
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "a folder" } else { "not a regular file" };
+        return Err(foreign(path, &format!("is {what}; name a file")));
+    }
+    let mut header = Vec::with_capacity(100);
+    file.by_ref().take(100).read_to_end(&mut header).map_err(|error| inaccessible(path, error))?;
+    if header.is_empty() {
+        return Ok(Found::Empty);
+    }
+    if !header.starts_with(b"SQLite format 3\0") || header.len() < 100 {
+        return Err(foreign(path, "is not a database; name another file, or none to create one"));
+    }
+    check_identity(path, header_number(&header, 68), header_number(&header, 60))?;
+    Ok(Found::Ours)
+}
+
+/// A big-endian number of the database header.
+fn header_number(header: &[u8], at: usize) -> i32 {
+    header.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| i32::from_be_bytes(*bytes))
+}
+
+fn check_identity(path: &Path, application: i32, version: i32) -> Result<(), StorageError> {
+    if application != schema::APPLICATION_ID {
+        return Err(foreign(path, "is a database of another program; name another file"));
+    }
+    if version > schema::VERSION {
+        let message = format!(
+            "{} was written by a later release: it has schema version {version}, and this one knows {}; use the \
+             later release",
+            path.display(),
+            schema::VERSION
+        );
+        return Err(StorageError::new(StorageErrorKind::Newer, Retry::Never, OPEN, message));
+    }
+    Ok(())
+}
+
+fn missing_parent(path: &Path) -> Result<Found, StorageError> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
+            let message = format!("the folder {} does not exist; create it", parent.display());
+            Err(StorageError::new(StorageErrorKind::Missing, Retry::Never, OPEN, message))
+        }
+        _ => Ok(Found::Nothing),
+    }
+}
+
+fn foreign(path: &Path, what: &str) -> StorageError {
+    let message = format!("{} {what}", path.display());
+    StorageError::new(StorageErrorKind::Foreign, Retry::Never, OPEN, message)
+}
+
+/// There is no store, and none is to be created.
+pub(crate) fn missing(path: &Path) -> StorageError {
+    let message = format!("there is no store at {}", path.display());
+    StorageError::new(StorageErrorKind::Missing, Retry::Never, OPEN, message)
+}
+
+fn inaccessible(path: &Path, error: std::io::Error) -> StorageError {
+    let (kind, message) = match error.kind() {
+        ErrorKind::PermissionDenied => (
+            StorageErrorKind::ReadOnly,
+            format!("{} may not be accessed; check its permissions", path.display()),
+        ),
+        _ => (StorageErrorKind::Io, format!("{} cannot be read", path.display())),
+    };
+    StorageError::new(kind, Retry::Never, OPEN, message).with_source(error)
+}
+
+/// Refuses a file or folder that this process may not write, before SQLite tries.
+pub(crate) fn check_writable(path: &Path, found: Found) -> Result<(), StorageError> {
+    if found == Found::Nothing {
+        return Ok(()); // creating it tells
+    }
+    match fs::OpenOptions::new().write(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let message = format!("{} may not be written; check its permissions", path.display());
+            Err(StorageError::new(StorageErrorKind::ReadOnly, Retry::Never, OPEN, message).with_source(error))
+        }
+    }
+}
+
+/// Makes a new file a store, and does nothing to a store. Several processes may do so at once.
+///
+/// The tables are created under a rollback journal, so that the header in the main file is ours from the first
+/// moment on; then the file is switched to the write-ahead log for good.
+pub(crate) fn create(path: &Path) -> Result<(), StorageError> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(opening(path))?;
+    prepare(&mut connection, path).map_err(|error| match error {
+        Prepare::Storage(error) => error,
+        Prepare::Sqlite(error) => opening(path)(error),
+    })
+}
+
+enum Prepare {
+    Storage(StorageError),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Prepare {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Prepare> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
+    let application: i32 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application == 0 && tables == 0 {
+        transaction.execute_batch(schema::CREATE)?;
+        transaction.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", schema::VERSION)?;
+    } else {
+        let version: i32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        check_identity(path, application, version).map_err(Prepare::Storage)?;
+    }
+    transaction.commit()?;
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    if mode != "wal" {
+        let message = format!("{}: the file system does not support a write-ahead log", path.display());
+        let error = StorageError::new(StorageErrorKind::Io, Retry::Never, OPEN, message);
+        return Err(Prepare::Storage(error));
+    }
+    Ok(())
+}
+
+fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
+    move |error| {
+        let fault = Fault::definite(error);
+        let message = match fault.kind {
+            StorageErrorKind::ReadOnly => "may not be written; check its permissions and its folder's",
+            StorageErrorKind::Full => "cannot be created: the disk is full",
+            StorageErrorKind::Busy => "is kept busy by another process",
+            _ => "cannot be opened; check its permissions and its folder's",
+        };
+        let message = format!("{} {message}", path.display());
+        StorageError::new(fault.kind, fault.retry, OPEN, message).with_source(fault.error(OPEN))
+    }
+}
+
+/// The connection of the writer.
+pub(crate) fn writer(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    connection.pragma_update(None, "synchronous", durability.synchronous())?;
+    // The checkpoint thread moves the log; the commit path never does.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    Ok(connection)
+}
+
+/// Where readers' connections come from.
+#[derive(Debug, Clone)]
+pub(crate) struct ReaderSource {
+    path: PathBuf,
+}
+
+impl ReaderSource {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// A connection that cannot write.
+    ///
+    /// SQLite needs its index of the log even to read. Where that cannot be created (a folder that we may not
+    /// write) and there is no log, nobody is writing, and the file is read as it stands.
+    pub(crate) fn connect(&self) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        match connection.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0)) {
+            Ok(_) => Ok(connection),
+            Err(error) if cannot_open(&error) && !self.log_exists() => self.connect_immutable(),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn log_exists(&self) -> bool {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        Path::new(&log).exists()
+    }
+
+    fn connect_immutable(&self) -> rusqlite::Result<Connection> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(immutable_uri(&self.path), flags)
+    }
+}
+
+fn cannot_open(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
+}
+
+/// The path as a URI; everything but plain characters is escaped.
+fn immutable_uri(path: &Path) -> String {
+    use std::fmt::Write as _;
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}

@@ -1,0 +1,344 @@
+//! Reading: each function is called inside one read transaction, and so sees one state of the store.
+
+use std::sync::Arc;
+
+use jaren_durable::{
+    Address, At, Body, Change, Commit, FamilyQuery, Labels, Page, Replay, Retention, Revision, Seq,
+    SessionId, SessionRecord, SessionsQuery, StorageError, Stored, limits,
+};
+use jaren_host::Millis;
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+
+use crate::fault::Fault;
+use crate::row;
+use crate::schema::{COMMIT, Form};
+
+/// A failed read: SQLite's, or already ours.
+pub(crate) enum ReadFault {
+    Fault(Fault),
+    Storage(StorageError),
+}
+
+impl From<Fault> for ReadFault {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<rusqlite::Error> for ReadFault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Fault(error.into())
+    }
+}
+
+impl From<StorageError> for ReadFault {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+/// The row of a session.
+pub(crate) struct SessionRow {
+    pub(crate) number: i64,
+    pub(crate) kind: Arc<str>,
+    pub(crate) labels: Labels,
+    created: i64,
+}
+
+pub(crate) fn session_row(connection: &Connection, session: &SessionId) -> Result<Option<SessionRow>, Fault> {
+    let sql = "SELECT number, kind, labels, created FROM sessions WHERE id = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([session.as_str()])?;
+    match rows.next()? {
+        None => Ok(None),
+        Some(row) => {
+            let labels = row::labels(row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?)?;
+            Ok(Some(SessionRow { number: row.get(0)?, kind: row.get(1)?, labels, created: row.get(3)? }))
+        }
+    }
+}
+
+/// The newest commit of a session and its time.
+pub(crate) fn head(connection: &Connection, session: i64) -> Result<Option<(Seq, Millis)>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, detail FROM log WHERE session = ?1 AND document = 0 ORDER BY seq DESC LIMIT 1",
+    )?;
+    let found = statement.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    found.map(|(seq, time)| Ok((row::seq(seq)?, Millis::new(time)))).transpose()
+}
+
+/// The head of a session by its name; zero if there is no such session.
+pub(crate) fn head_of(connection: &Connection, session: &SessionId) -> Result<Seq, ReadFault> {
+    let sql =
+        "SELECT seq FROM log WHERE session = (SELECT number FROM sessions WHERE id = ?1) AND document = 0
+               ORDER BY seq DESC LIMIT 1";
+    let found = connection.prepare_cached(sql)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
+    Ok(row::seq(found.unwrap_or(0))?)
+}
+
+pub(crate) fn session(connection: &Connection, id: &SessionId) -> Result<Option<SessionRecord>, ReadFault> {
+    let Some(found) = session_row(connection, id)? else { return Ok(None) };
+    Ok(Some(record(connection, id.clone(), found)?))
+}
+
+fn record(connection: &Connection, id: SessionId, found: SessionRow) -> Result<SessionRecord, Fault> {
+    let (head, updated) =
+        head(connection, found.number)?.ok_or_else(|| Fault::corrupt("a stored session has no commit"))?;
+    let number = u64::try_from(found.number).map_err(|_| Fault::corrupt("a session's number is negative"))?;
+    let mut record = SessionRecord::new(id, number, found.kind, head, Millis::new(found.created), updated);
+    record.labels = found.labels;
+    Ok(record)
+}
+
+/// A document's row.
+struct DocumentRow {
+    number: i64,
+    retention: Retention,
+    created: Seq,
+}
+
+/// A point in a session's history, resolved.
+#[derive(Clone, Copy)]
+struct Point {
+    session: i64,
+    at: i64,
+    /// The point is the head: no document retired by now is visible.
+    newest: bool,
+}
+
+fn point(connection: &Connection, session: &SessionId, at: At) -> Result<Option<Point>, Fault> {
+    let sql = "SELECT number FROM sessions WHERE id = ?1";
+    let number =
+        connection.prepare_cached(sql)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
+    let Some(session) = number else { return Ok(None) };
+    let (head, _) =
+        head(connection, session)?.ok_or_else(|| Fault::corrupt("a stored session has no commit"))?;
+    let at = match at {
+        At::Current => head,
+        At::Seq(seq) => seq.min(head),
+    };
+    Ok(Some(Point { session, at: row::point(at), newest: at == head }))
+}
+
+pub(crate) fn document(
+    connection: &Connection,
+    session: &SessionId,
+    address: &Address,
+    at: At,
+) -> Result<Option<Stored>, ReadFault> {
+    let Some(point) = point(connection, session, at)? else { return Ok(None) };
+    let mut found = find(connection, point, address, LIVING)?;
+    if found.is_none() && !point.newest {
+        found = find(connection, point, address, RETIRED)?;
+    }
+    let Some(found) = found else { return Ok(None) };
+    materialize(connection, point, &found, address).map(Some)
+}
+
+const LIVING: &str = "SELECT number, retention, created FROM documents
+    WHERE session = ?1 AND kind = ?2 AND member = ?3 AND key = ?4 AND retired IS NULL AND created <= ?5";
+const RETIRED: &str = "SELECT number, retention, created FROM documents
+    WHERE session = ?1 AND kind = ?2 AND member = ?3 AND key = ?4 AND retired IS NOT NULL
+      AND created <= ?5 AND retired > ?5";
+
+fn find(
+    connection: &Connection,
+    point: Point,
+    address: &Address,
+    sql: &str,
+) -> Result<Option<DocumentRow>, Fault> {
+    let (member, key) = row::key(address);
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![point.session, address.kind(), member, key, point.at])?;
+    rows.next()?.map(|row| document_row(row, 0)).transpose()
+}
+
+fn document_row(row: &Row<'_>, first: usize) -> Result<DocumentRow, Fault> {
+    let retention = row::retention(row.get(first + 1)?)?;
+    Ok(DocumentRow { number: row.get(first)?, retention, created: row::seq(row.get(first + 2)?)? })
+}
+
+/// Reads the newest base at or before the point and the deltas after it.
+fn materialize(
+    connection: &Connection,
+    point: Point,
+    document: &DocumentRow,
+    address: &Address,
+) -> Result<Stored, ReadFault> {
+    if document.retention == Retention::Current && !point.newest {
+        let sql = "SELECT 1 FROM log WHERE session = ?1 AND document = ?2 AND seq > ?3 AND form <> 3 LIMIT 1";
+        if connection.prepare_cached(sql)?.exists([point.session, document.number, point.at])? {
+            return Err(StorageError::not_retained(address).into());
+        }
+    }
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, form, detail, body FROM log
+         WHERE session = ?1 AND document = ?2 AND seq <= ?3 AND form <> 3 ORDER BY seq DESC",
+    )?;
+    let mut rows = statement.query([point.session, document.number, point.at])?;
+    let corrupt = |error| StorageError::corrupt(address, error);
+    let mut deltas = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (seq, body) = (row::seq(row.get(0)?)?, Body::stored(row.get::<_, Arc<str>>(3)?));
+        if row.get::<_, i64>(1)? == Form::Delta as i64 {
+            deltas.push((seq, body));
+            continue;
+        }
+        let version = row::schema_version(row.get(2)?)?;
+        let mut replay = Replay::base(seq, version, &body).map_err(corrupt)?;
+        for (seq, body) in deltas.iter().rev() {
+            replay.delta(*seq, body).map_err(corrupt)?;
+        }
+        return Ok(replay.finish(address.clone(), document.retention, document.created));
+    }
+    Err(Fault::corrupt("a stored document has no base").into())
+}
+
+pub(crate) fn family(connection: &Connection, query: &FamilyQuery) -> Result<Page<Stored>, ReadFault> {
+    let mut page = Page { items: Vec::new(), more: false };
+    let Some(point) = point(connection, &query.session, query.at)? else { return Ok(page) };
+    let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
+    let living = "SELECT number, retention, created, key FROM documents WHERE session = :session
+        AND kind = :kind AND member = 1 AND key > :after AND retired IS NULL AND created <= :at";
+    let first_key = query.after.is_none();
+    let living = if first_key { living.replace("key > :after", "key >= :after") } else { living.to_owned() };
+    let sql = if point.newest {
+        format!("{living} ORDER BY key")
+    } else {
+        let retired = living.replace("retired IS NULL", "retired IS NOT NULL AND retired > :at");
+        format!("{living} UNION ALL {retired} ORDER BY key")
+    };
+    let mut statement = connection.prepare_cached(&sql)?;
+    let after = query.after.as_deref().unwrap_or("");
+    let mut rows = statement.query(named_params! {
+        ":session": point.session, ":kind": &*query.kind, ":after": after, ":at": point.at,
+    })?;
+    let mut bytes = 0usize;
+    while let Some(row) = rows.next()? {
+        if page.items.len() >= limit || bytes >= limits::PAGE_BYTES_MAX {
+            page.more = true;
+            break;
+        }
+        let address = Address::member(query.kind.clone(), row.get::<_, Arc<str>>(3)?);
+        let stored = materialize(connection, point, &document_row(row, 0)?, &address)?;
+        bytes = bytes.saturating_add(stored.tail.base_bytes);
+        page.items.push(stored);
+    }
+    Ok(page)
+}
+
+pub(crate) fn sessions(
+    connection: &Connection,
+    query: &SessionsQuery,
+) -> Result<Page<SessionRecord>, ReadFault> {
+    let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
+    let (table, condition) = match (&query.kind, &query.label) {
+        (None, _) => ("sessions s", ""),
+        (Some(_), None) => ("sessions s", "s.kind = :kind AND"),
+        (Some(_), Some(_)) => (
+            "labels l JOIN sessions s ON s.number = l.session",
+            "l.kind = :kind AND l.name = :name AND l.value = :value AND",
+        ),
+    };
+    let number = if query.label.is_some() { "l.session" } else { "s.number" };
+    let (beyond, order, start) = if query.newest_first { ("<", "DESC", i64::MAX) } else { (">", "ASC", 0) };
+    let sql = format!(
+        "SELECT s.id, s.number, s.kind, s.labels, s.created FROM {table}
+         WHERE {condition} {number} {beyond} :after ORDER BY {number} {order} LIMIT :limit"
+    );
+    let after = query.after.map_or(start, |number| i64::try_from(number).unwrap_or(i64::MAX));
+    let mut statement = connection.prepare_cached(&sql)?;
+    bind(&mut statement, ":after", after)?;
+    bind(&mut statement, ":limit", i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))?;
+    bind(&mut statement, ":kind", query.kind.as_deref())?;
+    let (name, value) = query.label.as_ref().map_or((None, None), |(name, value)| (Some(name), Some(value)));
+    bind(&mut statement, ":name", name.map(|name| &**name))?;
+    bind(&mut statement, ":value", value.map(|value| &**value))?;
+    let mut rows = statement.raw_query();
+    let mut page = Page { items: Vec::new(), more: false };
+    while let Some(row) = rows.next()? {
+        if page.items.len() >= limit {
+            page.more = true;
+            break;
+        }
+        let id = SessionId::new(row.get::<_, Arc<str>>(0)?)
+            .map_err(|_| Fault::corrupt("a stored session has an invalid name"))?;
+        let labels = row::labels(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?)?;
+        let found = SessionRow { number: row.get(1)?, kind: row.get(2)?, labels, created: row.get(4)? };
+        page.items.push(record(connection, id, found)?);
+    }
+    Ok(page)
+}
+
+/// Binds a parameter if the statement has it.
+fn bind(
+    statement: &mut rusqlite::Statement<'_>,
+    name: &str,
+    value: impl rusqlite::ToSql,
+) -> rusqlite::Result<()> {
+    match statement.parameter_index(name)? {
+        Some(index) => statement.raw_bind_parameter(index, value),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn changes(
+    connection: &Connection,
+    session: &SessionId,
+    after: Seq,
+    limit: usize,
+) -> Result<Vec<Commit>, ReadFault> {
+    let Some(point) = point(connection, session, At::Current)? else { return Ok(Vec::new()) };
+    let limit = i64::try_from(limit.clamp(1, limits::PAGE_ITEMS_MAX)).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(
+        "SELECT entry, seq, detail, body FROM log WHERE session = ?1 AND document = 0 AND seq > ?2
+         ORDER BY seq LIMIT ?3",
+    )?;
+    let mut rows = statement.query([point.session, row::point(after), limit])?;
+    let mut commits = Vec::new();
+    let mut bytes = 0usize;
+    while let Some(row) = rows.next()? {
+        if bytes >= limits::PAGE_BYTES_MAX {
+            break;
+        }
+        let mut commit = Commit::new(row::seq(row.get(1)?)?, Millis::new(row.get(2)?));
+        if let Some(text) = row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)? {
+            commit.labels = row::label_changes(text)?;
+        }
+        commit.changes = commit_changes(connection, row.get(0)?)?;
+        bytes = bytes.saturating_add(commit.body_bytes());
+        commits.push(commit);
+    }
+    Ok(commits)
+}
+
+/// The entries after a commit's own, up to the next commit.
+fn commit_changes(connection: &Connection, entry: i64) -> Result<Vec<Change>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT l.document, l.form, l.detail, l.body, d.kind, d.member, d.key, d.retention, d.created
+         FROM log l LEFT JOIN documents d ON d.number = l.document WHERE l.entry > ?1 ORDER BY l.entry",
+    )?;
+    let mut rows = statement.query([entry])?;
+    let mut changes = Vec::new();
+    while let Some(row) = rows.next()? {
+        if row.get::<_, i64>(0)? == COMMIT {
+            break;
+        }
+        let form = row.get::<_, i64>(1)?;
+        let revision = if form == Form::Retired as i64 {
+            Revision::Retired
+        } else {
+            let version = row::schema_version(row.get(2)?)?;
+            let body = Body::stored(row.get::<_, Arc<str>>(3)?);
+            if form == Form::Base as i64 {
+                Revision::Base { version, body }
+            } else {
+                Revision::Delta { version, body }
+            }
+        };
+        let address = row::address(row.get(4)?, row.get(5)?, row.get(6)?);
+        let (retention, created) = (row::retention(row.get(7)?)?, row::seq(row.get(8)?)?);
+        changes.push(Change { address, retention, created, revision });
+    }
+    Ok(changes)
+}

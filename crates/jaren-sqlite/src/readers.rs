@@ -1,0 +1,66 @@
+//! Readers: connections that cannot write, kept in a pool and used on blocking threads.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jaren_durable::{Retry, StorageError, StorageErrorKind};
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+
+use crate::fault::Fault;
+use crate::open::ReaderSource;
+use crate::read::ReadFault;
+
+/// Reads at one time; further ones wait.
+const READERS_MAX: usize = 8;
+
+#[derive(Debug)]
+pub(crate) struct Readers {
+    source: ReaderSource,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(crate) fn new(source: ReaderSource) -> Self {
+        Self { source, idle: Arc::default(), permits: Arc::new(Semaphore::new(READERS_MAX)) }
+    }
+
+    /// Runs a read in one transaction on a blocking thread.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        read: impl FnOnce(&Connection) -> Result<T, ReadFault> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let closed = || {
+            let message = "the storage was closed";
+            StorageError::new(StorageErrorKind::Closed, Retry::Never, operation, message)
+        };
+        let permit = self.permits.clone().acquire_owned().await.map_err(|_| closed())?;
+        let (idle, source) = (self.idle.clone(), self.source.clone());
+        let work = move || {
+            let _permit = permit;
+            let pooled = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let connection = match pooled {
+                Some(connection) => connection,
+                None => source.connect().map_err(Fault::definite)?,
+            };
+            // Ends when it is dropped: a read transaction has nothing to commit.
+            let transaction = connection.unchecked_transaction().map_err(Fault::definite)?;
+            let result = read(&transaction);
+            drop(transaction);
+            idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            result
+        };
+        let result = tokio::task::spawn_blocking(work).await.map_err(|error| closed().with_source(error))?;
+        result.map_err(|fault| match fault {
+            ReadFault::Fault(fault) => fault.error(operation),
+            ReadFault::Storage(error) => error,
+        })
+    }
+
+    /// Refuses further reads and closes the idle connections.
+    pub(crate) fn close(&self) {
+        self.permits.close();
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

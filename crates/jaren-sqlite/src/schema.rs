@@ -1,0 +1,72 @@
+//! The tables of a store file, and how such a file is known.
+//!
+//! The log is the store: every commit appends one entry for itself and one for each document that it changed, and
+//! the entry's number is the order of all commits of the file. One index finds a session's commits (document 0) and
+//! a document's revisions. The head of a session is its greatest commit, not a column, so that a commit touches the
+//! end of the log and one index page.
+
+/// `application_id` of our files: "JARN".
+pub(crate) const APPLICATION_ID: i32 = 0x4A41_524E;
+
+/// `user_version` of the schema below. A greater one is a later release's.
+pub(crate) const VERSION: i32 = 1;
+
+/// The whole schema of version 1.
+///
+/// `log.detail` is a commit's time in Unix milliseconds, and a revision's schema version. `log.body` is a base's
+/// value, a delta's operations, and a commit's label changes (null if it has none), as JSON.
+pub(crate) const CREATE: &str = "
+CREATE TABLE sessions (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  labels TEXT NOT NULL,
+  created INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sessions_by_kind ON sessions (kind, number);
+
+CREATE TABLE labels (
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  session INTEGER NOT NULL,
+  PRIMARY KEY (kind, name, value, session)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE documents (
+  number INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  member INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  retention INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  retired INTEGER
+) STRICT;
+CREATE UNIQUE INDEX documents_living ON documents (session, kind, member, key) WHERE retired IS NULL;
+CREATE INDEX documents_retired ON documents (session, kind, member, key, created) WHERE retired IS NOT NULL;
+
+CREATE TABLE log (
+  entry INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  document INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  form INTEGER NOT NULL,
+  detail INTEGER NOT NULL,
+  body TEXT
+) STRICT;
+CREATE UNIQUE INDEX log_by_document ON log (session, document, seq);
+";
+
+/// `log.form`: what an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Commit = 0,
+    Base = 1,
+    Delta = 2,
+    Retired = 3,
+}
+
+/// `log.document` of an entry that stands for the commit itself.
+pub(crate) const COMMIT: i64 = 0;

@@ -1,0 +1,274 @@
+//! The one writer of a storage: a thread that applies all waiting batches in one transaction and answers each after
+//! the commit is durable.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use jaren_durable::{Batch, Outcome, Retry, StorageError, StorageErrorKind};
+use jaren_host::Clock;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::apply::Memory;
+use crate::checkpoint::{self, Checkpoints, PAGES_DUE};
+use crate::fault::Fault;
+use crate::open::{self, ReaderSource};
+use crate::options::SqliteOptions;
+use crate::turn::Turn;
+use crate::watch::{self, Watch};
+
+/// Requests that wait for the writer; whoever comes later waits to be let in.
+const QUEUE_MAX: usize = 1024;
+/// Batches of one transaction: enough to share a sync, few enough to let another process have its turn soon.
+const GROUP_BATCHES_MAX: usize = 1024;
+/// Bytes of bodies after which a transaction takes no further batches.
+const GROUP_BYTES_MAX: usize = 32 << 20;
+
+pub(crate) const APPLY: &str = "apply a group of batches";
+
+/// What is asked of the writer.
+enum Request {
+    Apply(Ask),
+    Close(oneshot::Sender<()>),
+}
+
+struct Ask {
+    batches: Vec<Batch>,
+    answer: oneshot::Sender<Result<Vec<Outcome>, StorageError>>,
+}
+
+/// The way to the writer's thread.
+#[derive(Debug, Clone)]
+pub(crate) struct WriterHandle {
+    requests: mpsc::Sender<Request>,
+    poison: Arc<OnceLock<Fault>>,
+}
+
+impl WriterHandle {
+    /// Hands over a group and waits for its outcomes. Once it is in the queue, dropping the future changes nothing.
+    pub(crate) async fn apply(&self, batches: Vec<Batch>) -> Result<Vec<Outcome>, StorageError> {
+        if let Some(fault) = self.poison.get() {
+            return Err(fault.refusal().error(APPLY));
+        }
+        let (answer, outcome) = oneshot::channel();
+        self.requests.send(Request::Apply(Ask { batches, answer })).await.map_err(|_| closed())?;
+        outcome.await.unwrap_or_else(|_| {
+            let message =
+                "the writer ended before it answered; find out by reading whether the group was applied";
+            Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, APPLY, message))
+        })
+    }
+
+    /// Lets the writer finish what waits, and closes the file.
+    pub(crate) async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.requests.send(Request::Close(done)).await.is_ok() {
+            // An error means that the writer is gone already, which is what was asked for.
+            let _ = closed.await;
+        }
+    }
+}
+
+fn closed() -> StorageError {
+    StorageError::new(StorageErrorKind::Closed, Retry::Never, APPLY, "the storage was closed")
+}
+
+struct Writer {
+    connection: Connection,
+    turn: Turn,
+    memory: Memory,
+    clock: Arc<dyn Clock>,
+    data_version: i64,
+    poison: Arc<OnceLock<Fault>>,
+    watch: Arc<Watch>,
+    checkpoints: Arc<Checkpoints>,
+    /// Pages in the log after the newest commit.
+    pages: Arc<AtomicUsize>,
+    /// Pages from which on the next checkpoint is asked for.
+    pages_due: usize,
+    helpers: Vec<JoinHandle<()>>,
+}
+
+/// Opens the file for writing and starts the writer with its helpers.
+pub(crate) fn start(
+    path: &Path,
+    options: SqliteOptions,
+    watch: Arc<Watch>,
+) -> Result<WriterHandle, StorageError> {
+    let failed = |error: rusqlite::Error| Fault::definite(error).error("open the store for writing");
+    let thread = |error: std::io::Error| {
+        let message = "the system cannot start a thread or create a lock file beside the store";
+        StorageError::new(StorageErrorKind::Io, Retry::Never, "open the store for writing", message)
+            .with_source(error)
+    };
+    let mut connection = open::writer(path, options.durability).map_err(failed)?;
+    let pages = Arc::new(AtomicUsize::new(0));
+    let seen = pages.clone();
+    let hook = move |_: &mut _, pages| {
+        seen.store(usize::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+        Ok(())
+    };
+    connection.wal_hook(Some(hook)).map_err(failed)?;
+    let turn = Turn::open(path).map_err(thread)?;
+    let checkpoints = Arc::new(Checkpoints::default());
+    let helpers = vec![
+        checkpoints.start(path, options.durability).map_err(thread)?,
+        watch.start(ReaderSource::new(path)).map_err(thread)?,
+    ];
+    let poison = Arc::new(OnceLock::new());
+    let writer = Writer {
+        connection,
+        turn,
+        memory: Memory::default(),
+        clock: options.clock,
+        data_version: 0,
+        poison: poison.clone(),
+        watch,
+        checkpoints,
+        pages,
+        pages_due: PAGES_DUE,
+        helpers,
+    };
+    let (requests, queue) = mpsc::channel(QUEUE_MAX);
+    let name = "jaren-writer".to_owned();
+    std::thread::Builder::new().name(name).spawn(move || writer.run(queue)).map_err(thread)?;
+    Ok(WriterHandle { requests, poison })
+}
+
+impl Writer {
+    fn run(mut self, mut queue: mpsc::Receiver<Request>) {
+        let mut closing = None;
+        while closing.is_none() {
+            let Some(first) = queue.blocking_recv() else { break };
+            let mut group = Vec::new();
+            let (mut batches, mut bytes) = (0usize, 0usize);
+            let mut next = Some(first);
+            while let Some(request) = next {
+                match request {
+                    Request::Close(done) => closing = Some(done),
+                    Request::Apply(ask) => {
+                        batches = batches.saturating_add(ask.batches.len());
+                        bytes = ask.batches.iter().map(Batch::body_bytes).fold(bytes, usize::saturating_add);
+                        group.push(ask);
+                    }
+                }
+                let full = batches >= GROUP_BATCHES_MAX || bytes >= GROUP_BYTES_MAX || closing.is_some();
+                next = if full { None } else { queue.try_recv().ok() };
+            }
+            self.answer(group);
+            self.tend_log();
+        }
+        drop(queue);
+        self.checkpoints.close();
+        self.watch.close();
+        for helper in self.helpers {
+            if helper.join().is_err() {
+                tracing::warn!(target: "jaren::sqlite", "a helper thread panicked");
+            }
+        }
+        drop(self.connection);
+        if let Some(done) = closing {
+            // Whoever closed may have stopped waiting.
+            let _ = done.send(());
+        }
+    }
+
+    /// Applies a group in one transaction. If that fails, each request is tried alone, so that none suffers from
+    /// another's failure; not if the failure speaks of the whole storage.
+    fn answer(&mut self, group: Vec<Ask>) {
+        let asks: Vec<&[Batch]> = group.iter().map(|ask| ask.batches.as_slice()).collect();
+        match self.transact(&asks) {
+            Ok(answers) => {
+                for (ask, outcomes) in group.into_iter().zip(answers) {
+                    let _ = ask.answer.send(Ok(outcomes)); // the caller may have stopped waiting
+                }
+            }
+            Err(fault)
+                if group.len() > 1 && self.poison.get().is_none() && fault.kind != StorageErrorKind::Busy =>
+            {
+                for ask in group {
+                    self.answer(vec![ask]);
+                }
+            }
+            Err(fault) => {
+                for ask in group {
+                    let _ = ask.answer.send(Err(fault.error(APPLY)));
+                }
+            }
+        }
+    }
+
+    fn transact(&mut self, asks: &[&[Batch]]) -> Result<Vec<Vec<Outcome>>, Fault> {
+        if let Some(fault) = self.poison.get() {
+            return Err(fault.refusal());
+        }
+        let Self { connection, turn, memory, clock, data_version, .. } = self;
+        let result = turn.run(|| {
+            begin(connection, memory, data_version)?;
+            let time = clock.now();
+            let apply = |batches: &&[Batch]| {
+                batches.iter().map(|batch| memory.apply(connection, batch, time)).collect()
+            };
+            let answers = asks.iter().map(apply).collect::<Result<Vec<Vec<Outcome>>, Fault>>()?;
+            connection.prepare_cached("COMMIT")?.execute([]).map_err(Fault::unknown)?;
+            Ok(answers)
+        });
+        match &result {
+            Ok(answers) => self.tell(asks, answers),
+            Err(fault) => self.recover(fault),
+        }
+        result
+    }
+
+    /// Wakes those who wait for sessions that were committed.
+    fn tell(&self, asks: &[&[Batch]], answers: &[Vec<Outcome>]) {
+        let batches = asks.iter().flat_map(|batches| batches.iter()).zip(answers.iter().flatten());
+        let committed = batches.filter(|(_, outcome)| matches!(outcome, Outcome::Committed(_)));
+        self.watch.tick(committed.flat_map(|(batch, _)| batch.sessions.iter().map(|part| &part.session)));
+    }
+
+    /// Rolls back, forgets what may be wrong, and stops all writing if the disk or the file is not to be trusted.
+    fn recover(&mut self, fault: &Fault) {
+        self.memory.forget();
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::warn!(target: "jaren::sqlite", %error, "a failed transaction could not be rolled back");
+        }
+        let distrust = matches!(fault.kind, StorageErrorKind::Io | StorageErrorKind::Corrupt);
+        if fault.retry == Retry::Unknown || distrust || !self.connection.is_autocommit() {
+            tracing::error!(target: "jaren::sqlite", kind = ?fault.kind, "the store failed; no further writes");
+            let _ = self.poison.set(fault.clone()); // the first failure is the one to tell
+        }
+    }
+
+    /// Sees to it that the write-ahead log does not grow for ever.
+    fn tend_log(&mut self) {
+        if self.poison.get().is_some() {
+            return;
+        }
+        if self.checkpoints.take_caught_up() {
+            checkpoint::checkpoint(&self.connection);
+        }
+        let pages = self.pages.load(Ordering::Relaxed);
+        if pages < PAGES_DUE {
+            self.pages_due = PAGES_DUE; // the log began anew
+        } else if pages >= self.pages_due {
+            self.pages_due = pages.saturating_add(PAGES_DUE);
+            self.checkpoints.request();
+        }
+    }
+}
+
+/// Begins a transaction that may write, and forgets what another process has outdated.
+fn begin(connection: &Connection, memory: &mut Memory, data_version: &mut i64) -> Result<(), Fault> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    let now = watch::data_version(connection)?;
+    if now != *data_version {
+        memory.forget();
+        *data_version = now;
+    }
+    Ok(())
+}
