@@ -61,6 +61,10 @@ fn same_at(at: &Pointer, expected: &Value, found: &Value, rules: Rules) -> Resul
 }
 
 fn same_members(at: &Pointer, a: &Object, b: &Object, rules: Rules) -> Result<(), String> {
+    if at.is_root() && a.iter().any(|(name, _)| !b.contains_key(name)) {
+        // An answer of another kind: the whole of both says more.
+        return Err(differ(at, &short(&Value::from(a.clone())), &short(&Value::from(b.clone()))));
+    }
     for (name, value) in a {
         match b.get(name) {
             Some(found) => same_at(&at.child(name), value, found, rules)?,
@@ -137,14 +141,10 @@ mod tests {
     fn a_difference_names_its_place() {
         let found = same(&value!({"a": [1, 2]}), &value!({"a": [1, 3]}), Rules::EXACT).unwrap_err();
         assert_eq!(found, "at /a/1: expected 2, found 3");
-        assert_eq!(
-            same(&value!({"a": 1}), &value!({}), Rules::EXACT).unwrap_err(),
-            "at /a: expected 1, found no such member"
-        );
-        assert_eq!(
-            same(&value!({}), &value!({"a": 1}), Rules::EXACT).unwrap_err(),
-            "at /a: expected no such member, found 1"
-        );
+        let difference = |expected: Value, found: Value| same(&expected, &found, Rules::EXACT).unwrap_err();
+        assert_eq!(difference(value!([{"a": 1}]), value!([{}])), "at /0/a: expected 1, found no such member");
+        assert_eq!(difference(value!({}), value!({"a": 1})), "at /a: expected no such member, found 1");
+        assert_eq!(difference(value!({"a": 1}), value!({"b": 1})), r#"expected {"a":1}, found {"b":1}"#);
         assert_eq!(
             same(&value!([1]), &value!([1, 2]), Rules::EXACT).unwrap_err(),
             "expected [1], found [1,2]"

@@ -2,7 +2,7 @@
 
 use jaren_json::{Pointer, Value};
 
-use crate::kind::Kind;
+use crate::kind::{Kind, Outcome};
 
 /// The members that are documents: read strictly, where everything else in a case is data.
 pub(crate) const DOCUMENTS: [&str; 3] = ["document", "query", "stylesheet"];
@@ -37,6 +37,14 @@ impl Case {
     /// Whether a member is there and true.
     pub(crate) fn is(&self, member: &str) -> bool {
         self.get(member).and_then(Value::as_bool) == Some(true)
+    }
+
+    /// The outcome of a case whose document the strict reader refuses: right where an error is expected.
+    pub(crate) fn refused_as_expected(&self) -> Outcome {
+        match self.need("expect")?.get("error") {
+            Some(_) => Ok(()),
+            None => Err("the reader refuses the document".to_owned()),
+        }
     }
 
     /// Whether the reference's answer is not what its own format says.

@@ -9,11 +9,13 @@
 mod answer;
 mod case;
 mod corpus;
+mod errors;
 mod expected;
 mod harness;
 mod kind;
 mod kinds;
 mod report;
+mod tasks;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

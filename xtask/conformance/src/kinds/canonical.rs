@@ -1,6 +1,6 @@
 //! RFC 8785: `{"text", "canonical"}` or `{"text", "error": true, "dataPath"}`.
 
-use jaren_json::{Integers, Pointer, ReadOptions, Value, canonical, locate, read};
+use jaren_json::{Integers, Pointer, ReadOptions, Value, canonical, read};
 
 use crate::answer::short;
 use crate::case::Case;
@@ -26,18 +26,30 @@ pub(crate) fn run(case: &Case) -> Outcome {
     }
 }
 
-/// Reads as the reference does (the last of equal names wins, integers are rounded) and canonicalizes; an error is its
-/// place.
+/// As the reference reads: the last of equal names wins, integers are rounded.
+fn options() -> ReadOptions {
+    ReadOptions { integers: Integers::Nearest, ..ReadOptions::data() }
+}
+
+/// Reads and canonicalizes; an error is its place.
 fn canonical_of(text: &str) -> Result<String, Pointer> {
-    let options = ReadOptions { integers: Integers::Nearest, ..ReadOptions::data() };
     // What no value can hold, a lone surrogate, is refused already here.
-    let value = read(text.as_bytes(), &options).map_err(|error| error.pointer().clone())?;
+    let value = read(text.as_bytes(), &options()).map_err(|error| error.pointer().clone())?;
     canonical(&value).map_err(|error| error.pointer().clone())
 }
 
-/// Whether the part at a place has a defect of its own. Where a text has several, the reader meets them in the text's
-/// order and the reference in the order of the names.
+/// Whether a text stops the canonical form at a place too, once the lone surrogates before it are mended: where a text
+/// has several defects, the reader meets them in the text's order and the reference in the order of the names.
 fn stops_at(text: &str, place: &Pointer) -> bool {
-    let part = locate(text.as_bytes(), place).and_then(|span| text.get(span.start.offset..span.end.offset));
-    !place.is_root() && part.is_some_and(|part| canonical_of(part).is_err())
+    const ESCAPE: &str = "\\u0000";
+    let mut text = text.to_owned();
+    while let Err(error) = read(text.as_bytes(), &options()) {
+        let at = error.position().offset;
+        let escape = at..at.saturating_add(ESCAPE.len());
+        if text.get(escape.clone()).is_none_or(|found| !found.starts_with("\\u") || found == ESCAPE) {
+            return false;
+        }
+        text.replace_range(escape, ESCAPE);
+    }
+    canonical_of(&text).is_err_and(|at| at == *place)
 }

@@ -1,8 +1,156 @@
-//! Cases of stylesheets, which no crate compiles yet.
+//! STATECHART-FORMAT: `{"document", "maxMicrosteps"?, "expect", "script"?}`.
 
+mod session;
+
+use jaren_flow::statechart::{CompileOptions, Snapshot, Statechart, Step, StepResult};
+use jaren_flow::{Effect, FlowError};
+use jaren_json::{Array, ObjectBuilder, Str, Value, value};
+
+use crate::answer::{Rules, decode, same};
 use crate::case::Case;
+use crate::errors;
 use crate::kind::Outcome;
+use session::CaseSession;
 
-pub(crate) fn run(_case: &Case) -> Outcome {
-    Err("no crate compiles stylesheets yet".to_owned())
+pub(crate) fn run(case: &Case) -> Outcome {
+    let expected = case.need("expect")?;
+    if case.refused.is_some() {
+        return case.refused_as_expected();
+    }
+    let chart = match Statechart::compile_with(case.need("document")?, options(case)) {
+        Ok(chart) => chart,
+        Err(report) => return same(expected, &value!({ "error": (errors::report(&report)) }), Rules::EXACT),
+    };
+    let states = chart.states().map(Value::from).collect::<Array>();
+    same(expected, &value!({ "ok": { "states": states } }), Rules::EXACT)?;
+    let mut script = Script { chart, current: None, session: None };
+    let steps = case.get("script").and_then(Value::as_array);
+    for (index, step) in steps.into_iter().flatten().enumerate() {
+        let step = decode(step);
+        let named = |difference| format!("step {index}, {}: {difference}", text(&step, "op"));
+        let found = script.answer(&step).map_err(named)?;
+        same(step.get("expect").unwrap_or(&Value::Null), &found, Rules::EXACT).map_err(named)?;
+    }
+    Ok(())
+}
+
+fn options(case: &Case) -> CompileOptions {
+    let bound = case.get("maxMicrosteps").and_then(Value::as_u64);
+    bound.map_or_else(CompileOptions::default, |microsteps_max| CompileOptions { microsteps_max })
+}
+
+/// What a script works on.
+struct Script {
+    chart: Statechart,
+    current: Option<Snapshot>,
+    session: Option<CaseSession>,
+}
+
+impl Script {
+    /// What the crate answers to one step, in the form of the step's `expect`.
+    fn answer(&mut self, step: &Value) -> Result<Value, String> {
+        let answer = match text(step, "op") {
+            "start" => self.chart.start(&arguments(step)).map(|done| self.keep(done)),
+            "step" => self.step(step),
+            "advance" => self.advance(step),
+            "restore" => self.restore(step),
+            "events" => self.snapshot(step).and_then(|state| {
+                Ok(Value::Array(self.chart.events(&state)?.into_iter().collect::<Array>()))
+            }),
+            "final" => self.snapshot(step).and_then(|state| Ok(Value::Bool(self.chart.is_final(&state)?))),
+            "session" => return self.open_session(step),
+            _ => return self.session.as_mut().ok_or("no session is open")?.answer(step),
+        };
+        Ok(answer.unwrap_or_else(|error| value!({ "error": (errors::flow(&error)) })))
+    }
+
+    fn step(&mut self, step: &Value) -> Result<Value, FlowError> {
+        let event = event(step)?;
+        let state = self.snapshot(step)?;
+        Ok(self.keep(self.chart.step(&state, event, &arguments(step))?))
+    }
+
+    fn advance(&mut self, step: &Value) -> Result<Value, FlowError> {
+        let state = self.snapshot(step)?;
+        let given = arguments(step);
+        let now = given.now.unwrap_or_else(|| state.time());
+        let one = step.get("one").and_then(Value::as_bool) == Some(true);
+        let done = if one {
+            self.chart.advance_one(&state, now, &given)
+        } else {
+            self.chart.advance(&state, now, &given)
+        };
+        Ok(self.keep(done?))
+    }
+
+    fn restore(&mut self, step: &Value) -> Result<Value, FlowError> {
+        let state = self.chart.restore(step.get("state").unwrap_or(&Value::Null))?;
+        let shown = state.to_value();
+        self.current = Some(state);
+        Ok(value!({ "state": shown }))
+    }
+
+    fn open_session(&mut self, step: &Value) -> Result<Value, String> {
+        let (session, answer) = CaseSession::open(&self.chart, step)?;
+        self.session = session;
+        Ok(answer)
+    }
+
+    /// The snapshot that a step names, or the current one.
+    fn snapshot(&self, step: &Value) -> Result<Snapshot, FlowError> {
+        match (step.get("state"), &self.current) {
+            (None, Some(current)) => Ok(current.clone()),
+            (state, _) => self.chart.restore(state.unwrap_or(&Value::Null)),
+        }
+    }
+
+    fn keep(&mut self, done: StepResult) -> Value {
+        let shown = shown(&done);
+        self.current = Some(done.state);
+        shown
+    }
+}
+
+/// A step's result as a case writes it: errors without their messages.
+fn shown(done: &StepResult) -> Value {
+    let names = |names: &[Str]| names.iter().map(Value::from).collect::<Array>();
+    let errors = done.errors.iter().map(|error| {
+        let place = error.pointer().as_str();
+        value!({ "code": (error.code()), "docPath": place })
+    });
+    let mut members = ObjectBuilder::new();
+    members.insert("changed", done.changed);
+    members.insert("state", done.state.to_value());
+    members.insert("final", done.is_final);
+    members.insert("effects", done.effects.iter().map(Effect::to_value).collect::<Array>());
+    members.insert("errors", errors.collect::<Array>());
+    members.insert("entered", names(&done.entered));
+    members.insert("exited", names(&done.exited));
+    members.insert("transitions", done.transitions.iter().map(|&index| number(index)).collect::<Array>());
+    Value::Object(members.build())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "positions in a document are small")]
+fn number(index: usize) -> Value {
+    Value::Number(index as f64)
+}
+
+/// What a step gives to the call. Our types take no time that is no number: not-a-number is the nearest mistake that they
+/// let a caller make.
+fn arguments(step: &Value) -> Step<'_> {
+    let now = match step.get("now") {
+        None | Some(Value::Null) => None,
+        Some(now) => Some(now.as_f64().unwrap_or(f64::NAN)),
+    };
+    Step { now, payload: step.get("payload"), context: step.get("context") }
+}
+
+/// The event's name. Our types take nothing else, which the reference answers with JF2002.
+fn event(step: &Value) -> Result<&str, FlowError> {
+    let name = step.get("event").and_then(Value::as_str);
+    name.ok_or_else(|| FlowError::new("JF2002", "the event is no string"))
+}
+
+fn text<'a>(step: &'a Value, member: &str) -> &'a str {
+    step.get(member).and_then(Value::as_str).unwrap_or_default()
 }
