@@ -19,7 +19,7 @@ use jaren_json::{Diagnostic, Report, Str, Value};
 
 use self::plan::Plan;
 use self::turn::Turn;
-pub(crate) use self::snapshot::{SAFE_INTEGER_MAX, safe_integer};
+pub(crate) use self::snapshot::safe_integer;
 pub use self::session::{Session, SessionError, SnapshotStore};
 pub use self::snapshot::Snapshot;
 use crate::defects::Defects;

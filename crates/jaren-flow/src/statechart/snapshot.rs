@@ -10,7 +10,7 @@ use super::plan::{Kind, Plan, StateId};
 use crate::error::FlowError;
 
 /// The largest integer that a JSON number holds exactly together with its neighbours, 2^53 - 1.
-pub(crate) const SAFE_INTEGER_MAX: u64 = (1 << 53) - 1;
+pub(super) const SAFE_INTEGER_MAX: u64 = (1 << 53) - 1;
 
 /// A running delay (statechart format, section 4).
 #[derive(Debug, Clone, PartialEq)]

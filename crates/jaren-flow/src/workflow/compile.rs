@@ -1,15 +1,12 @@
 //! Compiling a workflow: its lowered chart and dags against a registry, and the identity that resumes compare.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use jaren_json::{Object, Pointer, Report, Str, Value, canonical};
-use jaren_query::Query;
+use jaren_json::{Object, Pointer, Str, Value, canonical};
 
-use super::document::Form as DeclaredForm;
 use super::lower::{Draft, Drafted, Lowered, draft};
 use super::revision::fingerprint;
-use super::{Form, LOWERING, Revisions, State, Work, Workflow};
+use super::{LOWERING, Revisions, State, Work};
 use crate::dag::Dag;
 use crate::defects::Defects;
 use crate::effect::compile_query;
@@ -28,24 +25,17 @@ pub(super) struct Plan {
     pub(super) identity: Value,
 }
 
-/// Compiles, or reports every defect.
-pub(super) fn compile(document: &Value, tasks: &dyn TaskVersions) -> Result<Workflow, Report> {
-    let mut defects = Defects::default();
-    let plan = draft(document, &mut defects).and_then(|draft| check(draft, tasks, &mut defects));
-    defects.finish(document, plan.map(|plan| Workflow { plan: Arc::new(plan) }))
-}
-
-fn check(draft: Draft, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Plan> {
+/// Compiles into `defects`; a plan comes out only when the document is sound.
+pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Plan> {
+    let draft = draft(document, defects)?;
     let Draft { lowered, states: drafted, chart } = draft;
-    let mut states = Vec::with_capacity(drafted.len());
-    for state in drafted {
-        states.extend(compile_state(state, tasks, defects));
-    }
+    let states: Vec<State> =
+        drafted.into_iter().map(|state| compile_state(state, tasks, defects)).collect();
     let chart = chart.filter(|_| defects.count() == 0)?;
     let by_id = states.iter().enumerate().map(|(index, state)| (state.id.clone(), index)).collect();
     let mut task_versions = BTreeMap::new();
     let mut revisions = Revisions { control: String::new(), dags: BTreeMap::new() };
-    for (state, work) in states.iter().filter_map(|state| Some((state, state.work()?))) {
+    for (state, work) in states.iter().filter_map(|state| Some((state, state.work.as_ref()?))) {
         for (path, version) in work.dag.task_versions() {
             task_versions.insert(format!("{}/{path}", state.id), version.clone());
         }
@@ -66,37 +56,22 @@ fn check(draft: Draft, tasks: &dyn TaskVersions, defects: &mut Defects) -> Optio
     Some(Plan { lowered, chart, states, by_id, revisions, task_versions, identity })
 }
 
-/// Compiles what a state does; `None` where that is refused.
-fn compile_state(state: Drafted, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<State> {
+fn compile_state(state: Drafted, tasks: &dyn TaskVersions, defects: &mut Defects) -> State {
     let Drafted { id, pointer, form, limit, catches, input, dag } = state;
-    let form = match form {
-        DeclaredForm::Choose => Form::Choice,
-        DeclaredForm::On => Form::Wait,
-        DeclaredForm::Flow => Form::Flow,
-        DeclaredForm::Final => Form::Final,
-        DeclaredForm::Work => {
-            let dag = dag.and_then(|(document, is_task)| {
-                let mut inner = Defects::default();
-                let dag = Dag::check(&document, tasks, &mut inner);
-                defects.take(inner, |defect| {
-                    let place = place(&pointer, is_task, defect.place());
-                    defect.with_place(place)
-                });
-                dag
-            });
-            let input = input.map(|input| -> Option<Query> {
-                compile_query(&input, "JF0014", &pointer.child("input"), "the input", defects)
-            });
-            let input = match input {
-                None => None,
-                Some(query) => Some(query?),
-            };
-            let dag = dag?;
-            let revision = fingerprint(dag.canonical());
-            Form::Work(Work { dag, revision, input, catches })
-        }
-    };
-    Some(State { id, pointer, form, limit })
+    let dag = dag.and_then(|(document, is_task)| {
+        let mut inner = Defects::default();
+        let dag = Dag::check(&document, tasks, &mut inner);
+        defects.take(inner, |defect| {
+            let place = place(&pointer, is_task, defect.place());
+            defect.with_place(place)
+        });
+        dag
+    });
+    let input = input.and_then(|input| {
+        compile_query(&input, "JF0014", &pointer.child("input"), "the input of the work", defects)
+    });
+    let work = dag.map(|dag| Work { revision: fingerprint(dag.canonical()), dag, input, catches });
+    State { id, pointer, form, limit, work }
 }
 
 /// Where in the workflow a pointer into a state's dag leads.

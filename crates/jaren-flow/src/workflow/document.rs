@@ -22,13 +22,18 @@ pub(super) fn head<'a>(document: &'a Value, defects: &mut Defects) -> Option<(&'
     Some((object, revision))
 }
 
-/// The five forms of a state, of which it declares exactly one.
+/// The five forms of a state, of which it declares exactly one (section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
+    /// Runs a dag and replaces the data by its result.
     Work,
+    /// Goes on at once, where the first guard that holds says.
     Choose,
+    /// Waits for an event or a delay.
     On,
+    /// Contains states of its own.
     Flow,
+    /// Ends its scope.
     Final,
 }
 
@@ -36,7 +41,7 @@ impl Form {
     const ALL: [Self; 5] = [Self::Work, Self::Choose, Self::On, Self::Flow, Self::Final];
 
     /// The member that declares the form, which is also the `kind` in the lowered specs.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Work => "work",
             Self::Choose => "choose",
