@@ -1,0 +1,178 @@
+//! A saved run is believed only after everything in it has been checked against the workflow (workflow §§4–5).
+
+use jaren_flow::dag::Node;
+use jaren_flow::statechart;
+use jaren_flow::workflow::{FORMAT, Form, Workflow};
+use jaren_json::{Object, Str, Value};
+
+use super::activation::Activation;
+use super::error::RunError;
+use super::run::RunState;
+use super::snapshot::{Snapshot, Status};
+
+impl RunState {
+    /// A run at a saved snapshot. The workflow, its lowering, the task versions and the input must be exactly those
+    /// that it was saved with (JF2013), and the rest must be a state that the workflow can be in (JF2010, JF2016).
+    pub fn restore(workflow: Workflow, run: &str, saved: &Value, input: &Value) -> Result<Self, RunError> {
+        let parts = Parts::read(saved, run)?;
+        compare_identity(saved.get("identity"), workflow.identity())?;
+        if parts.input != input {
+            return Err(changed("the run's input"));
+        }
+        let control = saved.get("control").unwrap_or(&Value::Null);
+        let control = workflow.chart().restore(control).map_err(RunError::from_flow)?;
+        check_records(&workflow, &parts)?;
+        let active = check_control(&workflow, &control, &parts)?;
+        let pending = saved.get("pending").ok_or_else(|| malformed("the pending activation is missing"))?.clone();
+        let Parts { top, context, generation, status, .. } = parts;
+        let snapshot = Snapshot::checked(top.clone(), context.clone(), control, generation, status);
+        if !pending.is_null() {
+            check_pending(&workflow, run, &snapshot, &active, &pending)?;
+        }
+        Ok(RunState::at(workflow, run, snapshot))
+    }
+}
+
+/// The members of a snapshot that have the right types.
+struct Parts<'a> {
+    top: &'a Object,
+    context: &'a Object,
+    input: &'a Value,
+    results: &'a Object,
+    visits: &'a Object,
+    generation: u64,
+    status: Status,
+}
+
+impl<'a> Parts<'a> {
+    fn read(saved: &'a Value, run: &str) -> Result<Self, RunError> {
+        let top = saved.as_object().ok_or_else(|| malformed("it is not an object"))?;
+        if top.get("format").and_then(Value::as_str) != Some(FORMAT) {
+            return Err(malformed("its format is not jaren-workflow-run/0.1"));
+        }
+        if top.get("runId").and_then(Value::as_str) != Some(run) {
+            return Err(malformed("it belongs to another run"));
+        }
+        let generation = top.get("generation").and_then(Value::as_u64).filter(|generation| *generation > 0);
+        let generation = generation.ok_or_else(|| malformed("its generation is not a positive integer"))?;
+        let status = top.get("status").and_then(Value::as_str).and_then(Status::parse);
+        let status = status.ok_or_else(|| malformed("its status is unknown"))?;
+        let context = top.get("context").and_then(Value::as_object);
+        let context = context.ok_or_else(|| malformed("its context is not an object"))?;
+        let input = context.get("input").ok_or_else(|| malformed("its context has no input"))?;
+        let object = |name: &str| {
+            let found = context.get(name).and_then(Value::as_object);
+            found.ok_or_else(|| malformed("its context has no object of results or of visits"))
+        };
+        let (results, visits) = (object("results")?, object("visits")?);
+        let event_ok = context.get("event").is_some_and(|event| {
+            let name = event.get("type").and_then(Value::as_str);
+            event.is_null() || name.is_some_and(|name| !name.trim().is_empty())
+        });
+        if !event_ok || !context.contains_key("data") {
+            return Err(malformed("its context has no data, or an event without a type"));
+        }
+        Ok(Parts { top, context, input, results, visits, generation, status })
+    }
+}
+
+fn malformed(what: &str) -> RunError {
+    RunError::new("JF2016", format!("the saved snapshot is malformed: {what}"))
+}
+
+fn changed(what: &str) -> RunError {
+    RunError::new("JF2013", format!("{what} differs from what the run was saved with"))
+}
+
+/// Names the part of the identity that differs.
+fn compare_identity(saved: Option<&Value>, expected: &Value) -> Result<(), RunError> {
+    let Some(saved) = saved else { return Err(changed("the identity, which is missing,")) };
+    if saved == expected {
+        return Ok(());
+    }
+    const PARTS: [(&str, &str); 5] = [
+        ("document", "the workflow document"),
+        ("lowering", "the version of the lowering"),
+        ("control", "the lowered control"),
+        ("dags", "the lowered dataflows"),
+        ("taskVersions", "the task versions"),
+    ];
+    let part = PARTS.into_iter().find(|(member, _)| saved.get(member) != expected.get(member));
+    Err(changed(part.map_or("the identity", |(_, words)| words)))
+}
+
+fn check_records(workflow: &Workflow, parts: &Parts<'_>) -> Result<(), RunError> {
+    for (state, visits) in parts.visits.iter() {
+        let limit = workflow.limit(state).unwrap_or(u64::MAX);
+        let valid = visits.as_u64().is_some_and(|visits| (1..=limit).contains(&visits));
+        if workflow.form(state).is_none() || !valid {
+            return Err(malformed("a visit record names no state, or a count outside its limit"));
+        }
+    }
+    match parts.results.iter().find(|(state, _)| workflow.dag(state).is_none()) {
+        Some(_) => Err(malformed("a result belongs to no work state")),
+        None => Ok(()),
+    }
+}
+
+fn check_control(
+    workflow: &Workflow,
+    control: &statechart::Snapshot,
+    parts: &Parts<'_>,
+) -> Result<Str, RunError> {
+    let Some(active) = control.leaf() else {
+        return Err(malformed("a workflow has one active leaf"));
+    };
+    if !parts.visits.contains_key(active) {
+        return Err(malformed("the active state was never entered"));
+    }
+    let is_final = workflow.chart().is_final(control).map_err(RunError::from_flow)?;
+    let waits = workflow.form(active) == Some(Form::On);
+    if (parts.status == Status::Done) != is_final || (parts.status == Status::Waiting && !waits) {
+        return Err(malformed("its status disagrees with its control"));
+    }
+    Ok(active.clone())
+}
+
+/// The pending activation must be the active state's, with the input that its query gives, and saved values only of
+/// nodes that declare them, under the exact identity of the dag.
+fn check_pending(
+    workflow: &Workflow,
+    run: &str,
+    snapshot: &Snapshot,
+    active: &Str,
+    pending: &Value,
+) -> Result<(), RunError> {
+    let values = pending.get("values").and_then(Value::as_object);
+    let (Some(values), Some(dag)) = (values, workflow.dag(active)) else {
+        return Err(malformed("the pending activation belongs to no work state or has no values"));
+    };
+    let activation = Activation { run, state: active, visit: snapshot.visits(active) };
+    if pending.get("state").and_then(Value::as_str) != Some(active)
+        || pending.get("visit").and_then(Value::as_u64) != Some(activation.visit)
+    {
+        return Err(malformed("the pending activation is of another state or visit"));
+    }
+    let declared = |id: &str| {
+        let node = dag.find(id).and_then(|index| dag.nodes().get(index));
+        node.is_some_and(Node::checkpoint)
+    };
+    if values.iter().any(|(id, _)| !declared(id)) {
+        return Err(malformed("a saved value belongs to no node that declares a checkpoint"));
+    }
+    let input = activation.input(workflow, snapshot)?;
+    let saved = pending.get("input").unwrap_or(&Value::Null);
+    if *saved != input {
+        return Err(malformed("the pending input disagrees with its context"));
+    }
+    match pending.get("identity") {
+        Some(identity) => {
+            let expected = workflow.dag_identity(active, saved).map_err(RunError::from_flow)?;
+            if *identity == expected { Ok(()) } else { Err(changed("the pending activation's dataflow")) }
+        }
+        None if !values.is_empty() || pending.get("result").is_some() => {
+            Err(malformed("saved values need the identity of their dataflow"))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,481 @@
+//! The state of one run and how events move it (workflow §4).
+
+use std::collections::VecDeque;
+
+use jaren_flow::FlowError;
+use jaren_flow::statechart::{self, StepResult};
+use jaren_flow::workflow::{self, Form, Workflow};
+use jaren_json::{Object, Str, Value, value};
+
+use super::activation::Activation;
+use super::dataflow::{DagRun, Surroundings, TaskCall, is_json};
+use super::error::{Cause, RunError};
+use super::record::{NodeStatus, Record};
+use super::snapshot::{Snapshot, Status};
+use super::{Arrival, Consumed, Event, Output, Phase, SaveCause, SavePoint, StartTask, Step};
+use crate::failure::Failure;
+use crate::numbers::count;
+
+/// After this many outputs a step stops between two states, so that a long stretch without tasks is saved on the way.
+const OUTPUTS_MAX: usize = 1024;
+
+/// The active work state's dag, running.
+#[derive(Clone, Debug)]
+struct Running {
+    activation: u64,
+    dag: DagRun,
+}
+
+/// A task's answer: the node, the value or failure, and how long it took.
+type Answer = (usize, Result<Value, Failure>, f64);
+
+/// One run: its compiled workflow, its newest state and what is in flight. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct RunState {
+    workflow: Workflow,
+    run: Str,
+    snapshot: Snapshot,
+    inbox: VecDeque<Arrival>,
+    running: Option<Running>,
+    activations: u64,
+    /// An attempt has claimed the run; before, events only gather.
+    begun: bool,
+    /// The last time that was passed in: what waits are advanced to.
+    now: Option<f64>,
+    /// When the work that is about to end did end: its control step happens then.
+    clock: Option<f64>,
+    phase: Phase,
+}
+
+impl RunState {
+    /// A new run. Nothing is saved until its first [`Event::Begin`]. `now` is the time of its statechart, 0 if
+    /// absent.
+    pub fn start(workflow: Workflow, run: &str, input: Value, now: Option<f64>) -> Result<Self, RunError> {
+        if !is_json(&input) {
+            return Err(RunError::new("JF2016", "the run's input holds a number that is not JSON"));
+        }
+        let context = fresh_context(input);
+        let scope = Value::Object(context.clone());
+        let at = statechart::Step { now: Some(now.unwrap_or(0.0)), context: Some(&scope), payload: None };
+        let started = workflow.chart().start(&at).map_err(RunError::from_flow)?;
+        let status = if started.is_final { Status::Done } else { Status::Running };
+        let context = admit(&workflow, &context, &started.entered)?;
+        let snapshot = Snapshot::fresh(run, workflow.identity(), started.state, context, status);
+        let mut state = RunState::at(workflow, run, snapshot);
+        state.phase = Phase::More;
+        Ok(state)
+    }
+
+    /// A run at a snapshot that has been checked.
+    pub(super) fn at(workflow: Workflow, run: &str, snapshot: Snapshot) -> Self {
+        let phase = match snapshot.status() {
+            Status::Running => Phase::More,
+            Status::Waiting => waiting(&workflow, &snapshot),
+            Status::Done => Phase::Done(snapshot.data()),
+        };
+        RunState {
+            workflow,
+            run: Str::from(run),
+            snapshot,
+            inbox: VecDeque::new(),
+            running: None,
+            activations: 0,
+            begun: false,
+            now: None,
+            clock: None,
+            phase,
+        }
+    }
+
+    /// Where the run stands. Before its first `Begin`: where it was saved.
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// The newest state, saved or to be saved.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The workflow that it runs.
+    pub fn workflow(&self) -> &Workflow {
+        &self.workflow
+    }
+
+    /// Moves the run. `now` is the explicit time: a `Begin` takes it as the time of its next control transition and a
+    /// wait advances to it; absent, time stands still (workflow §4). It may not be before the run's own time.
+    pub fn step(&mut self, event: Event, now: Option<f64>) -> Step {
+        let mut outputs = Vec::new();
+        self.phase = match self.take(event, now, &mut outputs) {
+            Ok(phase) => phase,
+            Err(error) => {
+                if let Some(running) = self.running.take() {
+                    outputs.push(Output::Abandon { activation: running.activation });
+                }
+                Phase::Failed(error)
+            }
+        };
+        Step { outputs, phase: self.phase.clone() }
+    }
+
+    fn take(&mut self, event: Event, now: Option<f64>, out: &mut Vec<Output>) -> Result<Phase, RunError> {
+        if let Some(now) = now {
+            if !now.is_finite() || now < self.snapshot.control().time() {
+                let reason = "the run's time must be finite and cannot move backwards";
+                return Err(RunError::new("JF2011", reason));
+            }
+            self.now = Some(now);
+        }
+        match event {
+            Event::Begin => self.begin(now, out),
+            Event::Settled { activation, node, result, ms } => {
+                let running = self.running.take_if(|running| running.activation == activation);
+                let Some(running) = running else { return Ok(self.phase.clone()) };
+                self.clock = now;
+                match self.drive_dag(running, Some((node, result, ms)), out)? {
+                    Some(phase) => Ok(phase),
+                    None => self.go(out),
+                }
+            }
+            Event::Arrived(arrival) => {
+                self.inbox.push_back(arrival);
+                self.resume_wait(out)
+            }
+            Event::Due => self.resume_wait(out),
+            Event::Continue if self.begun && matches!(self.phase, Phase::More) => self.go(out),
+            Event::Continue => Ok(self.phase.clone()),
+        }
+    }
+
+    /// Claims the run before anything else happens in it.
+    fn begin(&mut self, now: Option<f64>, out: &mut Vec<Output>) -> Result<Phase, RunError> {
+        let waits = self.form() == Some(Form::On);
+        if let Some(now) = now
+            && self.snapshot.status() != Status::Done
+            && !waits
+        {
+            // No timer can fall due on the way: only waits have them.
+            let moved = self.workflow.chart().at(self.snapshot.control(), now).map_err(RunError::from_flow)?;
+            self.snapshot.set_control(moved);
+        }
+        self.begun = true;
+        self.save(SaveCause::Claim, None, out)?;
+        self.go(out)
+    }
+
+    fn resume_wait(&mut self, out: &mut Vec<Output>) -> Result<Phase, RunError> {
+        let waits = self.begun && self.snapshot.status() == Status::Waiting;
+        if waits { self.go(out) } else { Ok(self.phase.clone()) }
+    }
+
+    /// Moves control until a task, an event or the time is needed, or the run is done.
+    fn go(&mut self, out: &mut Vec<Output>) -> Result<Phase, RunError> {
+        let full = out.len() + OUTPUTS_MAX;
+        while self.snapshot.status() != Status::Done {
+            if out.len() > full {
+                return Ok(Phase::More);
+            }
+            let stop = match self.form() {
+                Some(Form::Work) => self.work(out)?,
+                Some(Form::Choose) => {
+                    let moved = self.control(workflow::NEXT, &Value::Null)?;
+                    if !moved.changed {
+                        return Err(RunError::new("JF2016", "the choice selected no transition"));
+                    }
+                    self.apply(moved, None, out)?;
+                    None
+                }
+                Some(Form::On) => self.wait(out)?,
+                Some(Form::Flow | Form::Final) | None => {
+                    let reason = "control rests in a state that is neither work, a choice nor a wait";
+                    return Err(RunError::new("JF2016", reason).in_state(self.snapshot.active()));
+                }
+            };
+            if let Some(phase) = stop {
+                return Ok(phase);
+            }
+        }
+        let (active, generation) = (self.actives(), self.snapshot.generation());
+        out.push(Output::Record { after: generation, record: Record::Done { active, generation } });
+        Ok(Phase::Done(self.snapshot.data()))
+    }
+
+    fn form(&self) -> Option<Form> {
+        self.workflow.form(self.snapshot.control().leaf()?)
+    }
+
+    fn actives(&self) -> Vec<Str> {
+        self.snapshot.control().active().cloned().collect()
+    }
+
+    fn refused(&self, error: FlowError) -> RunError {
+        RunError::from_flow(error).in_state(self.snapshot.active())
+    }
+}
+
+/// Control.
+impl RunState {
+    /// A wait takes a due deadline before an event, and each waiting event once (workflow §4).
+    fn wait(&mut self, out: &mut Vec<Output>) -> Result<Option<Phase>, RunError> {
+        if let Some(now) = self.now {
+            let context = Value::Object(self.snapshot.context().clone());
+            let at = statechart::Step { context: Some(&context), ..statechart::Step::default() };
+            let moved = self.workflow.chart().advance_one(self.snapshot.control(), now, &at);
+            let moved = moved.map_err(|error| self.refused(error))?;
+            let changed = moved.changed;
+            self.apply(moved, None, out)?;
+            if changed {
+                return Ok(None);
+            }
+        }
+        while let Some(arrival) = self.inbox.pop_front() {
+            let name = arrival.event.get("type").and_then(Value::as_str).unwrap_or_default();
+            let payload = arrival.event.get("payload").unwrap_or(&Value::Null);
+            let moved = self.control(&workflow::event_name(name), payload)?;
+            let accepted = moved.changed;
+            if accepted {
+                self.snapshot.set_context(self.snapshot.context().with("event", &arrival.event));
+            }
+            self.apply(moved, Some(Consumed { id: arrival.id, accepted }), out)?;
+            if accepted {
+                return Ok(None);
+            }
+        }
+        self.snapshot.set_status(Status::Waiting);
+        self.save(SaveCause::Wait, None, out)?;
+        let (active, generation) = (self.actives(), self.snapshot.generation());
+        out.push(Output::Record { after: generation, record: Record::Waiting { active, generation } });
+        Ok(Some(waiting(&self.workflow, &self.snapshot)))
+    }
+
+    /// One event to the statechart.
+    fn control(&self, event: &str, payload: &Value) -> Result<StepResult, RunError> {
+        let context = Value::Object(self.snapshot.context().clone());
+        let at = statechart::Step { now: None, payload: Some(payload), context: Some(&context) };
+        self.workflow.chart().step(self.snapshot.control(), event, &at).map_err(|error| self.refused(error))
+    }
+
+    /// Makes a control step part of the run. A guard that failed and a state entered too often refuse it before
+    /// anything is saved (workflow §§1–2).
+    fn apply(
+        &mut self,
+        moved: StepResult,
+        consumed: Option<Consumed>,
+        out: &mut Vec<Output>,
+    ) -> Result<(), RunError> {
+        if let Some(first) = moved.errors.into_iter().next() {
+            let error = RunError::new("JF2016", first.message()).at(first.pointer().to_string());
+            return Err(error.in_state(self.snapshot.active()).because(Cause::Guard(Box::new(first))));
+        }
+        let context = admit(&self.workflow, self.snapshot.context(), &moved.entered)?;
+        self.snapshot.set_context(context);
+        self.snapshot.set_control(moved.state);
+        self.snapshot.set_status(if moved.is_final { Status::Done } else { Status::Running });
+        let generation = self.save(SaveCause::Control, consumed, out)?;
+        let record = Record::Transition {
+            transitions: moved.transitions,
+            entered: moved.entered,
+            exited: moved.exited,
+            active: self.actives(),
+            generation,
+        };
+        out.push(Output::Record { after: generation, record });
+        Ok(())
+    }
+
+    fn save(
+        &mut self,
+        cause: SaveCause,
+        consumed: Option<Consumed>,
+        out: &mut Vec<Output>,
+    ) -> Result<u64, RunError> {
+        let generation = self.snapshot.advance()?;
+        out.push(Output::Save(SavePoint { snapshot: self.snapshot.clone(), cause, consumed }));
+        Ok(generation)
+    }
+}
+
+/// Work.
+impl RunState {
+    /// Admits the active work state, records the identity of its dag and starts that. Answers nothing when the work
+    /// is done already.
+    fn work(&mut self, out: &mut Vec<Output>) -> Result<Option<Phase>, RunError> {
+        let id = self.snapshot.active();
+        let visit = self.snapshot.visits(&id);
+        if self.snapshot.pending().is_none() {
+            let activation = Activation { run: &self.run, state: &id, visit };
+            let input = activation.input(&self.workflow, &self.snapshot);
+            let input = input.map_err(|error| error.in_state(id.clone()))?;
+            let pending = value!({ "state": (&id), "visit": count(visit), "input": input, "values": {} });
+            self.snapshot.set_pending(pending.as_object().cloned());
+            self.save(SaveCause::Admission, None, out)?;
+        }
+        let pending = self.snapshot.pending().cloned().unwrap_or_default();
+        if let Some(result) = pending.get("result") {
+            self.finish(&id, Ok(result.clone()), out)?;
+            return Ok(None);
+        }
+        let input = pending.get("input").cloned().unwrap_or_default();
+        if !pending.contains_key("identity") {
+            let identity = self.workflow.dag_identity(&id, &input).map_err(|error| self.refused(error))?;
+            self.snapshot.set_pending(Some(pending.with("identity", identity)));
+            self.save(SaveCause::Provenance, None, out)?;
+        }
+        let Some(dag) = self.workflow.dag(&id).cloned() else {
+            return Err(RunError::new("JF2016", "the active state does no work").in_state(id));
+        };
+        self.activations += 1;
+        let (activation, admitted) = (self.activations, self.snapshot.generation());
+        let saved = pending.get("values").and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut around = Around { activation, visit, state: id, run: self, out };
+        let dag = DagRun::new(&dag, input, &saved, admitted, &mut around);
+        self.drive_dag(Running { activation, dag }, None, out)
+    }
+
+    /// Goes on with the active dag. Answers nothing when it ended and control has moved.
+    fn drive_dag(
+        &mut self,
+        mut running: Running,
+        answer: Option<Answer>,
+        out: &mut Vec<Output>,
+    ) -> Result<Option<Phase>, RunError> {
+        let id = self.snapshot.active();
+        let activation = running.activation;
+        let visit = self.snapshot.visits(&id);
+        let mut around = Around { activation, visit, state: id.clone(), run: self, out };
+        let ended = match answer {
+            Some((node, result, ms)) => running.dag.settle(node, result, ms, &mut around),
+            None => running.dag.pump(&mut around),
+        };
+        match ended {
+            Ok(None) => {
+                self.running = Some(running);
+                Ok(Some(Phase::Working))
+            }
+            Ok(Some(result)) => {
+                if let Some(pending) = self.snapshot.pending() {
+                    let pending = pending.with("result", &result);
+                    self.snapshot.set_pending(Some(pending));
+                }
+                self.save(SaveCause::Result, None, out)?;
+                self.finish(&id, Ok(result), out)?;
+                Ok(None)
+            }
+            Err(error) => {
+                out.push(Output::Abandon { activation });
+                let error = error.in_state(id.clone());
+                if error.code() != "JF2006" || !self.workflow.catches(&id) {
+                    return Err(error);
+                }
+                self.finish(&id, Err(error), out)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The end of a work state: its result, or what its `catch` target starts with, becomes the data.
+    fn finish(&mut self, id: &Str, ended: Result<Value, RunError>, out: &mut Vec<Output>) -> Result<(), RunError> {
+        let event = if ended.is_ok() { workflow::DONE } else { workflow::ERROR };
+        let data = ended.unwrap_or_else(|error| catch_data(&error));
+        let before = self.snapshot.clone();
+        let finished = self.finish_with(id, event, data, out);
+        finished.inspect_err(|_| self.snapshot = before)
+    }
+
+    fn finish_with(&mut self, id: &Str, event: &str, data: Value, out: &mut Vec<Output>) -> Result<(), RunError> {
+        if let Some(now) = self.clock.take() {
+            // Work that ended later than it began moves the time with it, so that the delays of the next wait count
+            // from its end.
+            let moved = self.workflow.chart().at(self.snapshot.control(), now);
+            self.snapshot.set_control(moved.map_err(|error| self.refused(error))?);
+        }
+        self.snapshot.set_context(self.snapshot.context().with("data", &data));
+        let moved = self.control(event, &Value::Null)?;
+        let results = self.snapshot.context().get("results").and_then(Value::as_object).cloned().unwrap_or_default();
+        self.snapshot.set_context(self.snapshot.context().with("results", results.with(id, data)));
+        self.snapshot.set_pending(None);
+        self.apply(moved, None, out)
+    }
+}
+
+/// What a dag run of this run does to it.
+struct Around<'a> {
+    run: &'a mut RunState,
+    activation: u64,
+    state: Str,
+    visit: u64,
+    out: &'a mut Vec<Output>,
+}
+
+impl Surroundings for Around<'_> {
+    fn checkpoint(&mut self, id: &Str, value: &Value) -> Result<u64, RunError> {
+        if let Some(pending) = self.run.snapshot.pending() {
+            let values = pending.get("values").and_then(Value::as_object).cloned().unwrap_or_default();
+            let pending = pending.with("values", values.with(id, value));
+            self.run.snapshot.set_pending(Some(pending));
+        }
+        self.run.save(SaveCause::Node(id.clone()), None, self.out)
+    }
+
+    fn start(&mut self, call: TaskCall) {
+        let activation = Activation { run: &self.run.run, state: &self.state, visit: self.visit };
+        self.out.push(Output::Start(StartTask {
+            after: call.after,
+            activation: self.activation,
+            node: call.node,
+            id: call.id,
+            state: self.state.clone(),
+            visit: self.visit,
+            key: activation.key(),
+            task: call.task,
+            version: call.version,
+            with: call.with,
+            input: call.input,
+        }));
+    }
+
+    fn record(&mut self, id: &Str, status: NodeStatus, ms: f64) {
+        let (state, node) = (self.state.clone(), id.clone());
+        let record = Record::Node { state, visit: self.visit, node, status, ms };
+        self.out.push(Output::Record { after: self.run.snapshot.generation(), record });
+    }
+}
+
+/// The context of a run that begins (workflow §2).
+fn fresh_context(input: Value) -> Object {
+    let members = [
+        ("input", input.clone()),
+        ("data", input),
+        ("event", Value::Null),
+        ("results", Value::Object(Object::default())),
+        ("visits", Value::Object(Object::default())),
+    ];
+    members.into_iter().collect()
+}
+
+/// Counts the states that were entered, against their limits (workflow §1).
+fn admit(workflow: &Workflow, context: &Object, entered: &[Str]) -> Result<Object, RunError> {
+    let mut record = context.get("visits").and_then(Value::as_object).cloned().unwrap_or_default();
+    for state in entered {
+        let visits = record.get(state).and_then(Value::as_u64).unwrap_or(0) + 1;
+        if workflow.limit(state).is_some_and(|limit| visits > limit) {
+            let reason = format!("the state was entered as often as its limit allows, {} times", visits - 1);
+            return Err(RunError::new("JF2015", reason).at(state.as_str()).in_state(state.clone()));
+        }
+        record = record.with(state, count(visits));
+    }
+    Ok(context.with("visits", record))
+}
+
+/// The phase of a run that rests in a wait.
+fn waiting(workflow: &Workflow, snapshot: &Snapshot) -> Phase {
+    // The snapshot is this chart's own, so it can be asked.
+    let named = workflow.chart().events(snapshot.control()).unwrap_or_default();
+    let events = named.iter().filter_map(|name| name.strip_prefix("event:")).map(Str::from).collect();
+    Phase::Waiting { events, deadline: snapshot.control().deadline() }
+}
+
+/// `{error: {code, message, nodeId}}`: the data that a `catch` target starts with (workflow §2).
+fn catch_data(error: &RunError) -> Value {
+    value!({ "error": { "code": error.code(), "message": error.to_string(), "nodeId": error.node() } })
+}

@@ -1,0 +1,195 @@
+//! What a run's session holds: its documents, their kinds, and how they are written and read.
+//!
+//! | document | what it is |
+//! |---|---|
+//! | `jaren.run.snapshot` | the published `jaren-workflow-run/0.1` snapshot |
+//! | `jaren.run.definition` | `{document, attachment, flags}`: what the run was started with, written once |
+//! | `jaren.run.holder` | `{token, generation, at}`: who claimed the run last, so that a lost reply can be settled |
+//! | `jaren.run.failure` | why the last attempt failed; absent while one is under way or went well |
+//! | `jaren.run.inbox[id]` | `{event, at}`: an event that no wait has met yet |
+//! | `jaren.run.receipt[id]` | `{type, digest, at, accepted, generation}`: what became of an event |
+//!
+//! The labels are `status` (`running`, `waiting`, `done`, `failed`) and `revision`.
+
+use jaren_durable::{Family, Singleton};
+use jaren_host::Millis;
+use jaren_json::{Object, Str, Value, value};
+
+use crate::core::{Cause, RunError, Status};
+use crate::failure::Failure;
+use crate::numbers;
+
+/// The kind of the session of a run.
+pub const RUN_KIND: &str = "jaren.run";
+
+pub(crate) const SNAPSHOT: Singleton = Singleton::new("jaren.run.snapshot", 1);
+pub(crate) const DEFINITION: Singleton = Singleton::new("jaren.run.definition", 1);
+pub(crate) const HOLDER: Singleton = Singleton::new("jaren.run.holder", 1);
+pub(crate) const FAILURE: Singleton = Singleton::new("jaren.run.failure", 1);
+pub(crate) const INBOX: Family = Family::new("jaren.run.inbox", 1);
+pub(crate) const RECEIPT: Family = Family::new("jaren.run.receipt", 1);
+
+pub(crate) const STATUS_LABEL: &str = "status";
+pub(crate) const REVISION_LABEL: &str = "revision";
+
+/// The behaviour flags that this release knows. A flag pins how a run is replayed across releases; none is needed yet.
+const FLAGS_KNOWN: [&str; 0] = [];
+
+/// Where a run stands, as its session's label says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunStatus {
+    /// An engine works on it, or has to: it is then resumed by driving it again.
+    Running,
+    /// It waits for an event or a deadline.
+    Waiting,
+    /// It is done.
+    Done,
+    /// Its last attempt failed. Driving it again runs the failed node again.
+    Failed,
+}
+
+impl RunStatus {
+    /// The label's value.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Waiting => "waiting",
+            RunStatus::Done => "done",
+            RunStatus::Failed => "failed",
+        }
+    }
+
+    /// The status with that label.
+    pub fn parse(label: &str) -> Option<Self> {
+        let all = [RunStatus::Running, RunStatus::Waiting, RunStatus::Done, RunStatus::Failed];
+        all.into_iter().find(|status| status.as_str() == label)
+    }
+}
+
+impl From<Status> for RunStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Running => RunStatus::Running,
+            Status::Waiting => RunStatus::Waiting,
+            Status::Done => RunStatus::Done,
+        }
+    }
+}
+
+/// What a run was started with.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub(crate) document: Value,
+    pub(crate) attachment: Value,
+    pub(crate) flags: Vec<Str>,
+}
+
+impl Definition {
+    pub(crate) fn to_value(&self) -> Value {
+        let flags: Value = self.flags.iter().cloned().map(Value::String).collect();
+        let members = [
+            ("document", self.document.clone()),
+            ("attachment", self.attachment.clone()),
+            ("flags", flags),
+        ];
+        Value::Object(members.into_iter().collect())
+    }
+
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        let flags = value.get("flags")?.as_array()?.iter().map(|flag| flag.as_str().map(Str::from));
+        Some(Definition {
+            document: value.get("document")?.clone(),
+            attachment: value.get("attachment")?.clone(),
+            flags: flags.collect::<Option<_>>()?,
+        })
+    }
+
+    /// A flag that this release does not know, if there is one.
+    pub(crate) fn unknown_flag(&self) -> Option<&str> {
+        self.flags.iter().map(|flag| &**flag).find(|flag| !FLAGS_KNOWN.contains(flag))
+    }
+}
+
+/// Why the last attempt of a run failed, as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunFailure {
+    /// The format's code, `JF2006` for a failed node.
+    pub code: String,
+    /// The whole text, for a person.
+    pub message: String,
+    /// Where in the document.
+    pub pointer: Option<String>,
+    /// The qualified state.
+    pub state: Option<String>,
+    /// The dag node.
+    pub node: Option<String>,
+    /// What the task said, if a task failed.
+    pub failure: Option<Failure>,
+    /// When.
+    pub at: Millis,
+}
+
+impl RunFailure {
+    pub(crate) fn of(error: &RunError, at: Millis) -> Self {
+        RunFailure {
+            code: error.code().into(),
+            message: error.reason().into(),
+            pointer: error.pointer().map(Into::into),
+            state: error.state().map(Into::into),
+            node: error.node().map(Into::into),
+            failure: match error.cause() {
+                Some(Cause::Task(failure)) => Some(failure.clone()),
+                _ => None,
+            },
+            at,
+        }
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+        let failure = self.failure.as_ref().map(jaren_json::to_value);
+        let members = [
+            ("code", Value::from(&*self.code)),
+            ("message", Value::from(&*self.message)),
+            ("pointer", text(&self.pointer)),
+            ("state", text(&self.state)),
+            ("node", text(&self.node)),
+            // A failure whose data cannot be stored is still told, without it.
+            ("failure", failure.and_then(Result::ok).filter(crate::core::is_json).unwrap_or_default()),
+            ("at", numbers::millis(self.at)),
+        ];
+        Value::Object(members.into_iter().collect())
+    }
+
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
+        let failure = value.get("failure").filter(|failure| !failure.is_null());
+        Some(RunFailure {
+            code: text("code")?,
+            message: text("message")?,
+            pointer: text("pointer"),
+            state: text("state"),
+            node: text("node"),
+            failure: failure.and_then(|failure| jaren_json::from_value(failure).ok()),
+            at: millis(value.get("at"))?,
+        })
+    }
+}
+
+/// `{token, generation, at}`.
+pub(crate) fn holder(token: &str, generation: u64, at: Millis) -> Value {
+    value!({ "token": token, "generation": (numbers::count(generation)), "at": (numbers::millis(at)) })
+}
+
+pub(crate) fn millis(value: Option<&Value>) -> Option<Millis> {
+    value?.as_i64().map(Millis::new)
+}
+
+/// `{type, payload?}`: an event as the format has it.
+pub(crate) fn event(name: &str, payload: Option<&Value>) -> Value {
+    let mut event: Object = [("type", Value::from(name))].into_iter().collect();
+    if let Some(payload) = payload {
+        event = event.with("payload", payload.clone());
+    }
+    Value::Object(event)
+}

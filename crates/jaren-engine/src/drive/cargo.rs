@@ -1,0 +1,167 @@
+//! What one commit carries, and how its outcome is settled when somebody else committed or the reply was lost.
+
+use jaren_durable::{CommitError, Draft, Retry, Session};
+use jaren_host::Millis;
+use jaren_json::{Value, digest};
+
+use crate::core::{Consumed, Snapshot};
+use crate::documents::{
+    self, DEFINITION, FAILURE, HOLDER, INBOX, RECEIPT, REVISION_LABEL, RunFailure, RunStatus, SNAPSHOT, STATUS_LABEL,
+};
+use crate::error::EngineError;
+use crate::numbers;
+
+/// Conflicts mean that others commit, so a retry gets its turn; this bounds a store that answers nothing else.
+const CONFLICTS_MAX: u32 = 10_000;
+/// How often a commit that certainly did not happen is tried again.
+const RETRIES_MAX: u32 = 3;
+
+/// The changes of one commit. Whoever holds the run's claim alone writes all but the inbox.
+#[derive(Debug)]
+pub(super) struct Cargo {
+    /// Proves whose commit it is, should its reply be lost.
+    pub(super) token: String,
+    /// The generation that the store holds; none before the session exists.
+    pub(super) base: Option<u64>,
+    /// The newest state; none when only the failure is told.
+    pub(super) snapshot: Option<Snapshot>,
+    /// How many save points travel together.
+    pub(super) saves: u64,
+    /// The claim of the run is among them.
+    pub(super) claims: bool,
+    /// The events that end here, each with the generation of its save point.
+    pub(super) consumed: Vec<(Consumed, u64)>,
+    /// The definition and the revision, at the start of a run.
+    pub(super) definition: Option<(Value, String)>,
+    /// Why the attempt ends here.
+    pub(super) failure: Option<RunFailure>,
+    pub(super) status: RunStatus,
+    pub(super) at: Millis,
+}
+
+/// How a commit ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Landed {
+    /// It is durable. `met` tells that others had committed, so there may be news.
+    Durable { met: bool },
+    /// It was to create the run's session, which exists.
+    Exists,
+}
+
+enum Outcome {
+    Landed,
+    Open,
+    Lost,
+}
+
+impl Cargo {
+    /// The generation of the store once this has landed.
+    pub(super) fn target(&self) -> u64 {
+        self.snapshot.as_ref().map_or(self.base.unwrap_or(0), Snapshot::generation)
+    }
+
+    /// Commits. It is awaited by a task of its own, so that no dropped future leaves it halfway.
+    pub(super) async fn commit(&self, session: &mut Session) -> Result<Landed, EngineError> {
+        let (mut conflicts, mut retries, mut met) = (0, 0, false);
+        loop {
+            let draft = self.draft(session).await?;
+            let error = match session.commit(draft).await {
+                Ok(_) => return Ok(Landed::Durable { met }),
+                Err(error) => error,
+            };
+            match (&error, retry_of(&error)) {
+                (CommitError::Conflict(_), _) if conflicts < CONFLICTS_MAX => {
+                    conflicts += 1;
+                    met = true;
+                }
+                (_, Retry::Unknown | Retry::Safe) if retries < RETRIES_MAX => retries += 1,
+                (_, Retry::AfterDelay(pause)) if retries < RETRIES_MAX => {
+                    retries += 1;
+                    tokio::time::sleep(pause).await;
+                }
+                _ => return Err(error.into()),
+            }
+            // What the store holds decides. If it cannot even be read, the commit's own error is told.
+            if session.refresh().await.is_err() {
+                return Err(error.into());
+            }
+            match self.outcome(session).await? {
+                Outcome::Landed => return Ok(Landed::Durable { met: true }),
+                Outcome::Open => {}
+                Outcome::Lost if self.base.is_none() => return Ok(Landed::Exists),
+                Outcome::Lost => return Err(EngineError::fenced().caused_by(error)),
+            }
+        }
+    }
+
+    /// Did this commit happen, could it still, or has another engine claimed the run?
+    async fn outcome(&self, session: &mut Session) -> Result<Outcome, EngineError> {
+        let stored = session.document(&SNAPSHOT).await?;
+        let Some(stored) = stored else {
+            let fresh = self.base.is_none() && session.head().get() == 0;
+            return Ok(if fresh { Outcome::Open } else { Outcome::Lost });
+        };
+        let generation = stored.get("generation").and_then(Value::as_u64).unwrap_or(0);
+        let holder = session.document(&HOLDER).await?;
+        let holder = holder.as_ref().and_then(|holder| holder.get("token")).and_then(Value::as_str);
+        let ours = holder == Some(&*self.token);
+        if ours && generation == self.target() && self.told(session).await? {
+            return Ok(Outcome::Landed);
+        }
+        let open = Some(generation) == self.base && (ours || self.claims);
+        Ok(if open { Outcome::Open } else { Outcome::Lost })
+    }
+
+    /// Is the failure, if there is one, the stored one?
+    async fn told(&self, session: &mut Session) -> Result<bool, EngineError> {
+        let Some(failure) = &self.failure else { return Ok(true) };
+        Ok(session.document(&FAILURE).await?.is_some_and(|stored| stored == failure.to_value()))
+    }
+
+    async fn draft(&self, session: &mut Session) -> Result<Draft, EngineError> {
+        let mut draft = session.change();
+        if let Some((definition, revision)) = &self.definition {
+            draft.put(&DEFINITION, definition.clone());
+            draft.label(REVISION_LABEL, revision);
+        }
+        if let Some(snapshot) = &self.snapshot {
+            draft.put(&SNAPSHOT, snapshot.to_value());
+        }
+        if self.claims {
+            draft.put(&HOLDER, documents::holder(&self.token, self.target(), self.at));
+            draft.retire(&FAILURE);
+        }
+        if let Some(failure) = &self.failure {
+            draft.put(&FAILURE, failure.to_value());
+        }
+        for (consumed, generation) in &self.consumed {
+            if let Some(pending) = session.member(&INBOX, &consumed.id).await? {
+                draft.retire_member(&INBOX, &consumed.id);
+                draft.put_member(&RECEIPT, &consumed.id, receipt(&pending, consumed.accepted, *generation));
+            }
+        }
+        draft.label(STATUS_LABEL, self.status.as_str());
+        Ok(draft)
+    }
+}
+
+fn retry_of(error: &CommitError) -> Retry {
+    match error {
+        CommitError::Storage(error) => error.retry(),
+        _ => Retry::Never,
+    }
+}
+
+/// What is kept of an event once a wait has met it.
+fn receipt(pending: &Value, accepted: bool, generation: u64) -> Value {
+    let event = pending.get("event").cloned().unwrap_or_default();
+    let digest = digest(&event).map(|digest| digest.to_string()).unwrap_or_default();
+    let members = [
+        ("type", event.get("type").cloned().unwrap_or_default()),
+        ("digest", Value::from(digest)),
+        ("at", pending.get("at").cloned().unwrap_or_default()),
+        ("accepted", Value::Bool(accepted)),
+        ("generation", numbers::count(generation)),
+    ];
+    Value::Object(members.into_iter().collect())
+}

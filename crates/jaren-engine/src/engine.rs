@@ -1,0 +1,191 @@
+//! The engine: what starts, opens and messages runs of one store with one set of tasks.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jaren_durable::{Session, SessionId, Storage};
+use jaren_flow::workflow::Workflow;
+use jaren_host::{Clock, Ids, SortableIds, SystemClock};
+use jaren_json::Value;
+
+use crate::core::RunState;
+use crate::documents::{Definition, RUN_KIND, SNAPSHOT};
+use crate::drive::{Attempts, Pilot, Policy};
+use crate::error::EngineError;
+use crate::load;
+use crate::run::Run;
+use crate::task::Tasks;
+use crate::numbers;
+
+/// How long tasks that were asked to stop may take, unless the host says otherwise.
+const GRACE: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub(crate) struct Inner {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) tasks: Tasks,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) policy: Policy,
+    pub(crate) grace: Duration,
+}
+
+/// Runs workflows over one store. Cheap to clone; any number of engines, in any process, may share a store.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl Engine {
+    /// An engine with the system's clock and random ids.
+    pub fn new(storage: Arc<dyn Storage>, tasks: Tasks) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let ids = Arc::new(SortableIds::system());
+        let policy = Policy::default();
+        Engine { inner: Arc::new(Inner { storage, tasks, clock, ids, policy, grace: GRACE }) }
+    }
+
+    /// The same with another clock: timers, times of events and failures go by it.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        self.changed(|inner| inner.clock = clock)
+    }
+
+    /// The same with other minted ids.
+    #[must_use]
+    pub fn with_ids(self, ids: Arc<dyn Ids>) -> Self {
+        self.changed(|inner| inner.ids = ids)
+    }
+
+    /// The same with another policy of what one commit carries.
+    #[must_use]
+    pub fn with_policy(self, policy: Policy) -> Self {
+        self.changed(|inner| inner.policy = policy)
+    }
+
+    /// The same with another time for tasks to end in after they were asked to stop. What still runs then is stopped
+    /// at its next await.
+    #[must_use]
+    pub fn with_grace(self, grace: Duration) -> Self {
+        self.changed(|inner| inner.grace = grace)
+    }
+
+    fn changed(self, change: impl FnOnce(&mut Inner)) -> Self {
+        let mut inner = Arc::unwrap_or_clone(self.inner);
+        change(&mut inner);
+        Engine { inner: Arc::new(inner) }
+    }
+
+    /// The store.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.inner.storage
+    }
+
+    /// Starts a run: one commit makes it durable, with its first task admitted. Nothing is executed before
+    /// [`Run::drive`].
+    ///
+    /// If a run of that id exists, it is that run when the document and the input are the same
+    /// ([`Run::is_new`] tells), and else an error of kind [`Changed`](crate::ErrorKind::Changed).
+    pub async fn start(&self, start: Start) -> Result<Run, EngineError> {
+        let inner = &self.inner;
+        let Start { document, input, id, attachment } = start;
+        let workflow = Workflow::compile(&document, &inner.tasks)?;
+        let run: Arc<str> = match id {
+            Some(id) => id.into(),
+            None => inner.ids.mint("run").into(),
+        };
+        let session_id = session_id(&run)?;
+        if let Some(session) = Session::open(inner.storage.clone(), session_id.clone()).await? {
+            return self.adopt(session, &document, &input).await;
+        }
+        let revision = document.get("revision").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let now = numbers::to_statechart(inner.clock.now());
+        let state = RunState::start(workflow, &run, input.clone(), Some(now))?;
+        let session = Session::create(inner.storage.clone(), session_id.clone(), RUN_KIND);
+        let mut pilot = Pilot::new(inner.clone(), run.clone(), session, state, None, Attempts::default());
+        let definition = Definition { document, attachment, flags: Vec::new() };
+        if pilot.create(definition.to_value(), revision).await? {
+            return Ok(Run::created(self.clone(), run, definition.attachment, pilot));
+        }
+        // Somebody else was first.
+        match Session::open(inner.storage.clone(), session_id).await? {
+            Some(session) => self.adopt(session, &definition.document, &input).await,
+            None => Err(EngineError::not_found(&run)),
+        }
+    }
+
+    /// The stored run, if it was started with the same document and input.
+    async fn adopt(&self, mut session: Session, document: &Value, input: &Value) -> Result<Run, EngineError> {
+        let definition = load::definition(&mut session).await?;
+        if definition.document != *document {
+            return Err(EngineError::changed(session.id().as_str(), "workflow document"));
+        }
+        let snapshot = load::required(&mut session, &SNAPSHOT).await?;
+        if snapshot.get("context").and_then(|context| context.get("input")) != Some(input) {
+            return Err(EngineError::changed(session.id().as_str(), "input"));
+        }
+        self.opened(session).await
+    }
+
+    /// Opens a stored run. It writes nothing. A task that is missing or has another version is an error of kind
+    /// [`Document`](crate::ErrorKind::Document) (JF0018, JF0019); a run that is done opens all the same.
+    pub async fn open(&self, run: &str) -> Result<Run, EngineError> {
+        let session = Session::open(self.inner.storage.clone(), session_id(run)?).await?;
+        self.opened(session.ok_or_else(|| EngineError::not_found(run))?).await
+    }
+
+    async fn opened(&self, session: Session) -> Result<Run, EngineError> {
+        let run = Arc::from(session.id().as_str());
+        let mut run = Run::saved(self.clone(), run, session);
+        run.check().await?;
+        Ok(run)
+    }
+}
+
+pub(crate) fn session_id(run: &str) -> Result<SessionId, EngineError> {
+    SessionId::new(run).map_err(|error| EngineError::invalid(format!("the run's id: {error}")).caused_by(error))
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { storage, tasks, policy, grace, .. } = &*self.inner;
+        f.debug_struct("Engine")
+            .field("storage", storage)
+            .field("tasks", tasks)
+            .field("policy", policy)
+            .field("grace", grace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a run is started with.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub(crate) document: Value,
+    pub(crate) input: Value,
+    pub(crate) id: Option<String>,
+    pub(crate) attachment: Value,
+}
+
+impl Start {
+    /// A workflow document and the run's input.
+    pub fn new(document: Value, input: Value) -> Self {
+        Start { document, input, id: None, attachment: Value::Null }
+    }
+
+    /// Under that id, instead of a minted one.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// With a value of the host's own that is stored with the run: where its task bindings are, for example. It is
+    /// no part of the run's identity.
+    #[must_use]
+    pub fn attachment(mut self, attachment: Value) -> Self {
+        self.attachment = attachment;
+        self
+    }
+}

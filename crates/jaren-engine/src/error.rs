@@ -1,0 +1,240 @@
+//! What goes wrong with an engine: a document, a run, the store, or the caller's request.
+
+use std::fmt;
+
+use jaren_durable::{CommitError, Retry, SessionError, StorageError};
+use jaren_json::Report;
+
+use crate::core::RunError;
+use crate::failure::{self, Failure};
+
+/// The sort of an [`EngineError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The document does not compile; [`EngineError::report`] has every defect.
+    Document,
+    /// The run failed (JF2006, JF2008, JF2011, JF2012, JF2015, JF2016), as stored with it. It may be driven again.
+    Run,
+    /// The document, the input, the lowering or the task versions differ from those the run began with (JF2013).
+    Changed,
+    /// Another engine has claimed the run (JF2014). What this one had not committed is lost, as it must be.
+    Fenced,
+    /// There is no such run.
+    NotFound,
+    /// The session or its documents are not those of a run that this release can read.
+    Unreadable,
+    /// The run pins a behaviour that this release does not know.
+    UnknownFlag,
+    /// The request makes no sense: an empty event type, a name that cannot be stored.
+    Invalid,
+    /// The store failed (JF2009).
+    Storage,
+}
+
+#[derive(Debug)]
+enum Source {
+    None,
+    Report(Report),
+    Run(RunError),
+    Storage(StorageError),
+    Other(Box<dyn std::error::Error + Send + Sync>),
+}
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    code: &'static str,
+    message: String,
+    source: Source,
+}
+
+/// A failed operation of an engine. One word wide.
+pub struct EngineError(Box<Inner>);
+
+impl EngineError {
+    pub(crate) fn new(kind: ErrorKind, code: &'static str, message: impl Into<String>) -> Self {
+        EngineError(Box::new(Inner { kind, code, message: message.into(), source: Source::None }))
+    }
+
+    pub(crate) fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.source = Source::Other(source.into());
+        self
+    }
+
+    pub(crate) fn not_found(run: &str) -> Self {
+        let message = format!("there is no run {run:?} in this store; list the runs for their ids");
+        Self::new(ErrorKind::NotFound, "JE0002", message)
+    }
+
+    pub(crate) fn changed(run: &str, what: &str) -> Self {
+        let message = format!("run {run:?} was started with another {what}; take another id, or start it as it was");
+        Self::new(ErrorKind::Changed, "JF2013", message)
+    }
+
+    pub(crate) fn unreadable(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unreadable, "JE0003", what)
+    }
+
+    pub(crate) fn unknown_flag(flag: &str) -> Self {
+        let message = format!("the run needs the behaviour {flag:?}, which this release does not know; use a newer one");
+        Self::new(ErrorKind::UnknownFlag, "JE0004", message)
+    }
+
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, "JE0005", what)
+    }
+
+    pub(crate) fn fenced() -> Self {
+        let message = "another engine has claimed the run; what it does counts, and this one stopped";
+        Self::new(ErrorKind::Fenced, "JF2014", message)
+    }
+
+    pub(crate) fn commit_lost() -> Self {
+        let message = "the commit's task ended early, so its outcome is unknown; drive the run again";
+        Self::new(ErrorKind::Storage, "JF2009", message)
+    }
+
+    /// The sort of error.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The stable code: the format's own where it has one, `JE…` otherwise.
+    pub fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    /// Every defect of the document, when it does not compile.
+    pub fn report(&self) -> Option<&Report> {
+        match &self.0.source {
+            Source::Report(report) => Some(report),
+            _ => None,
+        }
+    }
+
+    /// The run's own error.
+    pub fn run_error(&self) -> Option<&RunError> {
+        match &self.0.source {
+            Source::Run(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Where in the document, as a JSON Pointer.
+    pub fn pointer(&self) -> Option<&str> {
+        self.run_error().and_then(RunError::pointer)
+    }
+
+    /// The qualified state in which the run failed.
+    pub fn state(&self) -> Option<&str> {
+        self.run_error().and_then(RunError::state)
+    }
+
+    /// The dag node that failed.
+    pub fn node(&self) -> Option<&str> {
+        self.run_error().and_then(RunError::node)
+    }
+
+    /// What the task said, if a task failed.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.run_error().and_then(RunError::failure)
+    }
+
+    /// May the same be tried again? Of a run: may it be driven again, in the task's own opinion.
+    pub fn retry(&self) -> Retry {
+        match &self.0.source {
+            Source::Storage(error) => error.retry(),
+            Source::Run(error) => match error.failure().map(|failure| failure.retry) {
+                Some(failure::Retry::Safe) => Retry::Safe,
+                Some(failure::Retry::Unknown) => Retry::Unknown,
+                Some(failure::Retry::Never) | None => Retry::Never,
+            },
+            _ => Retry::Never,
+        }
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.code, self.0.message)
+    }
+}
+
+impl fmt::Debug for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl std::error::Error for EngineError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.source {
+            Source::None => None,
+            Source::Report(report) => Some(report),
+            Source::Run(error) => error.source(),
+            Source::Storage(error) => Some(error),
+            Source::Other(error) => Some(&**error),
+        }
+    }
+}
+
+impl From<Report> for EngineError {
+    fn from(report: Report) -> Self {
+        let first = report.first();
+        let inner = Inner {
+            kind: ErrorKind::Document,
+            code: first.code(),
+            message: format!("the document does not compile: {} at {:?}", first.message(), first.pointer().to_string()),
+            source: Source::Report(report),
+        };
+        EngineError(Box::new(inner))
+    }
+}
+
+impl From<RunError> for EngineError {
+    fn from(error: RunError) -> Self {
+        let kind = match error.code() {
+            "JF2013" => ErrorKind::Changed,
+            "JF2014" => ErrorKind::Fenced,
+            _ => ErrorKind::Run,
+        };
+        let message = match error.pointer() {
+            Some(pointer) if !pointer.is_empty() => format!("{} at {pointer}", error.reason()),
+            _ => error.reason().to_owned(),
+        };
+        EngineError(Box::new(Inner { kind, code: error.code(), message, source: Source::Run(error) }))
+    }
+}
+
+impl From<StorageError> for EngineError {
+    fn from(error: StorageError) -> Self {
+        let message = error.to_string();
+        let source = Source::Storage(error);
+        EngineError(Box::new(Inner { kind: ErrorKind::Storage, code: "JF2009", message, source }))
+    }
+}
+
+impl From<SessionError> for EngineError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Storage(error) => error.into(),
+            other => EngineError::unreadable(other.to_string()).caused_by(other),
+        }
+    }
+}
+
+/// What is left of a commit's error once conflicts and lost replies have been dealt with.
+impl From<CommitError> for EngineError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Conflict(_) => EngineError::fenced().caused_by(error),
+            CommitError::Storage(error) => error.into(),
+            CommitError::Session(error) => error.into(),
+            other => {
+                let message = format!("a checkpoint cannot be stored: {other}");
+                EngineError::new(ErrorKind::Storage, "JF2009", message).caused_by(other)
+            }
+        }
+    }
+}

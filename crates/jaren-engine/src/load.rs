@@ -1,0 +1,54 @@
+//! Reading a stored run back: its definition, its compiled workflow, and its checked state.
+
+use jaren_durable::{Session, Singleton};
+use jaren_flow::workflow::Workflow;
+use jaren_json::Value;
+
+use crate::core::RunState;
+use crate::documents::{DEFINITION, Definition, RUN_KIND, SNAPSHOT};
+use crate::engine::Inner;
+use crate::error::EngineError;
+
+/// A stored run, ready to go on.
+pub(crate) struct Loaded {
+    pub(crate) definition: Definition,
+    pub(crate) state: RunState,
+}
+
+/// Compiles the stored definition with the engine's tasks and compares everything that the run was saved with
+/// before any saved value is used (workflow §4).
+pub(crate) async fn load(engine: &Inner, session: &mut Session) -> Result<Loaded, EngineError> {
+    let definition = definition(session).await?;
+    if let Some(flag) = definition.unknown_flag() {
+        return Err(EngineError::unknown_flag(flag));
+    }
+    let snapshot = required(session, &SNAPSHOT).await?;
+    let workflow = Workflow::compile(&definition.document, &engine.tasks)?;
+    let input = snapshot.get("context").and_then(|context| context.get("input")).cloned().unwrap_or_default();
+    let state = RunState::restore(workflow, session.id().as_str(), &snapshot, &input)?;
+    Ok(Loaded { definition, state })
+}
+
+/// The definition of a run's session.
+pub(crate) async fn definition(session: &mut Session) -> Result<Definition, EngineError> {
+    if session.kind() != RUN_KIND {
+        let kind = session.kind();
+        let message = format!("the session has the kind {kind:?}, not {RUN_KIND:?}: it is no run");
+        return Err(EngineError::unreadable(message));
+    }
+    let stored = required(session, &DEFINITION).await?;
+    Definition::read(&stored).ok_or_else(|| EngineError::unreadable("the run's definition has not its members"))
+}
+
+/// The generation that the store holds.
+pub(crate) async fn generation(session: &mut Session) -> Result<u64, EngineError> {
+    let snapshot = required(session, &SNAPSHOT).await?;
+    let generation = snapshot.get("generation").and_then(Value::as_u64);
+    generation.ok_or_else(|| EngineError::unreadable("the run's snapshot has no generation"))
+}
+
+/// A document that every run has.
+pub(crate) async fn required(session: &mut Session, kind: &Singleton) -> Result<Value, EngineError> {
+    let found = session.document(kind).await?;
+    found.ok_or_else(|| EngineError::unreadable(format!("the run has no document {}", kind.kind())))
+}

@@ -1,0 +1,27 @@
+//! Between the integers that we count with and the doubles that documents have.
+
+use jaren_host::Millis;
+use jaren_json::Value;
+
+/// A count or a generation as a JSON number.
+#[expect(clippy::cast_precision_loss, reason = "what is counted is bounded by the safe integers")]
+pub(crate) fn count(count: u64) -> Value {
+    Value::Number(count as f64)
+}
+
+/// Milliseconds as a JSON number.
+pub(crate) fn millis(at: Millis) -> Value {
+    Value::Number(to_statechart(at))
+}
+
+/// Milliseconds as a statechart's explicit time. Exact for all times within 285,000 years of 1970.
+#[expect(clippy::cast_precision_loss, reason = "times beyond 2^53 milliseconds are rounded, which harms nothing")]
+pub(crate) fn to_statechart(at: Millis) -> f64 {
+    at.get() as f64
+}
+
+/// Explicit time as milliseconds: rounded up, so that nothing is told to be due before it is.
+#[expect(clippy::cast_possible_truncation, reason = "a float cast saturates, and so does time")]
+pub(crate) fn from_statechart(at: f64) -> Millis {
+    Millis::new(at.ceil() as i64)
+}

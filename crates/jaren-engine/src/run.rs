@@ -1,0 +1,133 @@
+//! The handle of one run.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jaren_durable::Session;
+use jaren_json::Value;
+
+use crate::documents::{RunStatus, SNAPSHOT, STATUS_LABEL};
+use crate::drive::{Attempts, Drive, Pilot, Status};
+use crate::engine::{Engine, session_id};
+use crate::error::EngineError;
+use crate::load::{self, Loaded};
+
+/// A run of this process's interest. Any number of handles may exist; the one that drives claims the run.
+pub struct Run {
+    engine: Engine,
+    id: Arc<str>,
+    is_new: bool,
+    attachment: Value,
+    attempts: Attempts,
+    hold: Hold,
+}
+
+/// What the handle holds between drives.
+enum Hold {
+    /// A run that was just started: its claim is this handle's, its first tasks wait to be started.
+    Created(Box<Pilot>),
+    /// A stored run.
+    Saved(Box<Session>),
+    /// A drive was dropped or lost its session; the store knows how far it came.
+    Lost,
+}
+
+impl Run {
+    pub(crate) fn created(engine: Engine, id: Arc<str>, attachment: Value, pilot: Pilot) -> Self {
+        let attempts = Attempts::default();
+        Run { engine, id, is_new: true, attachment, attempts, hold: Hold::Created(Box::new(pilot)) }
+    }
+
+    pub(crate) fn saved(engine: Engine, id: Arc<str>, session: Session) -> Self {
+        let (attachment, attempts) = (Value::Null, Attempts::default());
+        Run { engine, id, is_new: false, attachment, attempts, hold: Hold::Saved(Box::new(session)) }
+    }
+
+    /// Reads a stored run as driving it will, so that what is wrong with it is told when it is opened.
+    pub(crate) async fn check(&mut self) -> Result<(), EngineError> {
+        let Hold::Saved(session) = &mut self.hold else { return Ok(()) };
+        self.attachment = if is_done(session) {
+            load::definition(session).await?.attachment
+        } else {
+            load::load(&self.engine.inner, session).await?.definition.attachment
+        };
+        Ok(())
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Did this handle start it?
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// The host's own value that was stored at the start; null if there was none.
+    pub fn attachment(&self) -> &Value {
+        &self.attachment
+    }
+
+    /// Drives the run until it waits, is done, fails or is interrupted. Every task is joined before it returns.
+    ///
+    /// A stored run is claimed first, so that an engine that drove it before can save nothing more; a run that only
+    /// waits is claimed when something moves it, and a run that is done answers its result without work.
+    ///
+    /// Prefer the token of [`Drive`] to dropping this future: a drop aborts the tasks, while a commit in flight ends
+    /// by itself, and the next drive goes on from what the store holds.
+    pub async fn drive(&mut self, drive: Drive) -> Result<Status, EngineError> {
+        let mut pilot = match std::mem::replace(&mut self.hold, Hold::Lost) {
+            Hold::Created(pilot) => pilot,
+            Hold::Saved(session) => match self.board(*session).await? {
+                Boarded::Done(result) => return Ok(Status::Done { result }),
+                Boarded::Ready(pilot) => pilot,
+            },
+            Hold::Lost => {
+                let opened = Session::open(self.engine.inner.storage.clone(), session_id(&self.id)?).await?;
+                let session = opened.ok_or_else(|| EngineError::not_found(&self.id))?;
+                match self.board(session).await? {
+                    Boarded::Done(result) => return Ok(Status::Done { result }),
+                    Boarded::Ready(pilot) => pilot,
+                }
+            }
+        };
+        let ended = pilot.fly(&drive).await;
+        let (session, attempts) = pilot.into_parts();
+        self.attempts = attempts;
+        if let Some(session) = session {
+            self.hold = Hold::Saved(Box::new(session));
+        }
+        ended
+    }
+
+    async fn board(&mut self, mut session: Session) -> Result<Boarded, EngineError> {
+        session.refresh().await?;
+        if is_done(&session) {
+            let snapshot = load::required(&mut session, &SNAPSHOT).await?;
+            let result = snapshot.get("context").and_then(|context| context.get("data")).cloned();
+            self.hold = Hold::Saved(Box::new(session));
+            return Ok(Boarded::Done(result.unwrap_or_default()));
+        }
+        let Loaded { state, .. } = load::load(&self.engine.inner, &mut session).await?;
+        let durable = Some(state.snapshot().generation());
+        let (engine, attempts) = (self.engine.inner.clone(), std::mem::take(&mut self.attempts));
+        let pilot = Pilot::new(engine, self.id.clone(), session, state, durable, attempts);
+        Ok(Boarded::Ready(Box::new(pilot)))
+    }
+}
+
+enum Boarded {
+    Done(Value),
+    Ready(Box<Pilot>),
+}
+
+fn is_done(session: &Session) -> bool {
+    session.label(STATUS_LABEL) == Some(RunStatus::Done.as_str())
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("id", &self.id).field("is_new", &self.is_new).finish_non_exhaustive()
+    }
+}
