@@ -1,1 +1,82 @@
-//! Durable JSON workflows for Rust: the facade over the layers.
+//! Durable workflows as JSON documents: describe the process, lend it your functions, and let it survive anything.
+//!
+//! A first program: a typed task, a store in one SQLite file, a run that waits for a person, and the message that
+//! lets it go on.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use jaren::prelude::*;
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Order { prices: Vec<f64> }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // 1. What can be done: functions over your own types, by name and version.
+//!     let mut tasks = Tasks::new();
+//!     tasks.add("total", "1", async |_: TaskContext, _: (), order: Order| {
+//!         Ok::<f64, Failure>(order.prices.iter().sum())
+//!     });
+//!
+//!     // 2. Where it is kept: a commit is durable when it is answered.
+//!     let folder = tempfile::tempdir()?;
+//!     let storage = SqliteStorage::open(folder.path().join("jaren.db"), SqliteOptions::new())?;
+//!     let engine = Engine::new(Arc::new(storage), tasks);
+//!
+//!     // 3. What is to happen: a document.
+//!     let document = value!({
+//!         "$workflow": "0.2", "revision": "order/1", "initial": "total",
+//!         "states": {
+//!             "total": { "work": { "task": "total", "version": "1" }, "then": "review" },
+//!             "review": { "on": [{ "event": "approve", "guard": "$.payload.accept", "to": "done" }] },
+//!             "done": { "final": true }
+//!         }
+//!     });
+//!
+//!     // 4. Run it until it needs somebody.
+//!     let input = value!({ "prices": [1.5, 2] });
+//!     let mut run = engine.start(Start::new(document, input).id("order-7")).await?;
+//!     let status = run.drive(Drive::new()).await?;
+//!     assert_eq!(status, Status::Waiting { events: vec!["approve".into()], deadline: None });
+//!
+//!     // 5. Answer it, now or next year, from this process or another one.
+//!     engine.send("order-7", Event::new("approve", value!({ "accept": true }))).await?;
+//!     let mut run = engine.open("order-7").await?;
+//!     assert_eq!(run.drive(Drive::new()).await?, Status::Done { result: value!(3.5) });
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # The layers
+//!
+//! A host picks what it needs; each module is a crate of its own.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`json`] | values, their reader, canonical text, pointers, digests, deltas |
+//! | [`host`] | what a host lends: clock, ids, randomness |
+//! | [`query`] | queries that are JSON, over borrowed scopes |
+//! | [`flow`] | the formats, compiled: statechart, dag, workflow |
+//! | [`durable`] | sessions: logs of commits over documents; the storage port |
+//! | [`sqlite`] | the storage in one file |
+//! | [`engine`] | runs: the pure core and its driver |
+#![forbid(unsafe_code)]
+
+pub use jaren_durable as durable;
+pub use jaren_engine as engine;
+pub use jaren_flow as flow;
+pub use jaren_host as host;
+pub use jaren_json as json;
+pub use jaren_query as query;
+pub use jaren_sqlite as sqlite;
+
+/// What most programs need.
+pub mod prelude {
+    pub use jaren_durable::{MemoryStorage, Storage};
+    pub use jaren_engine::{
+        Drive, Engine, EngineError, ErrorKind, Event, Failure, Observer, Record, Refusal, Run, RunStatus, RunView, Sent,
+        Start, Status, TaskContext, Tasks, Timers,
+    };
+    pub use jaren_json::{Value, value};
+    pub use jaren_sqlite::{SqliteOptions, SqliteStorage};
+}
