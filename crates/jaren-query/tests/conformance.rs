@@ -1,5 +1,7 @@
 //! The shared conformance corpus: what is built answers as the reference does, and what is not built is refused as such.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};

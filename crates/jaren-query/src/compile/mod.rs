@@ -4,6 +4,7 @@
 //! a compiler which stops at the first would name. A defective expression becomes a literal, and the rest is compiled as
 //! if nothing had happened.
 
+mod binding;
 mod operators;
 mod phrase;
 mod scope;

@@ -7,7 +7,7 @@ use super::phrase::{FLWOR, QUANTIFIER};
 use super::vocabulary::{Operator, operator, unknown};
 use crate::error::{NO_PROVIDER, NO_TYPE_TEST, SHAPE, UNBUILT, UNKNOWN, UNREGISTERED};
 use crate::place::Place;
-use crate::plan::{Expr, Kind, Pair};
+use crate::plan::{Expr, Kind};
 
 impl<'d> Compiler<'d> {
     /// The operator phrase `{name: argument}` that stands at `place`.
@@ -62,18 +62,20 @@ impl<'d> Compiler<'d> {
         depth: usize,
     ) -> Option<Kind> {
         Some(match (operator, operands) {
-            (Operator::OneOrTwo(build), [first]) => build(self.operand(first, 0, key, depth), None),
+            (Operator::OneOrTwo(build), [first]) => build(Box::new(self.operand(first, 0, key, depth)), None),
             (Operator::OneOrTwo(build), [first, second]) => {
-                let first = self.operand(first, 0, key, depth);
-                build(first, Some(self.operand(second, 1, key, depth)))
+                let [first, second] = self.pair(first, second, key, depth);
+                build(Box::new(first), Some(Box::new(second)))
             }
-            (Operator::Two(build), [first, second]) => build(self.pair(first, second, key, depth), key),
+            (Operator::Two(build), [first, second]) => {
+                build(Box::new(self.pair(first, second, key, depth)), key)
+            }
             (Operator::TwoOrThree(build), [first, second]) => {
-                build(self.pair(first, second, key, depth), None)
+                build(Box::new(self.pair(first, second, key, depth)), None)
             }
             (Operator::TwoOrThree(build), [first, second, third]) => {
                 let pair = self.pair(first, second, key, depth);
-                build(pair, Some(self.operand(third, 2, key, depth)))
+                build(Box::new(pair), Some(Box::new(self.operand(third, 2, key, depth))))
             }
             (Operator::AtLeast(min, build), operands) if operands.len() >= *min => {
                 build(self.list(operands, key, depth))
@@ -97,16 +99,16 @@ impl<'d> Compiler<'d> {
         })
     }
 
-    fn operand(&mut self, value: &'d Value, index: usize, key: Place, depth: usize) -> Box<Expr> {
+    fn operand(&mut self, value: &'d Value, index: usize, key: Place, depth: usize) -> Expr {
         let place = self.places.element(key, index);
-        Box::new(self.expr(value, place, depth + 1))
+        self.expr(value, place, depth + 1)
     }
 
-    fn pair(&mut self, first: &'d Value, second: &'d Value, key: Place, depth: usize) -> Pair {
+    fn pair(&mut self, first: &'d Value, second: &'d Value, key: Place, depth: usize) -> [Expr; 2] {
         let first_place = self.places.element(key, 0);
         let first = self.expr(first, first_place, depth + 1);
         let second_place = self.places.element(key, 1);
-        Box::new([first, self.expr(second, second_place, depth + 1)])
+        [first, self.expr(second, second_place, depth + 1)]
     }
 
     /// `$map` (section 3.5.2).

@@ -4,29 +4,28 @@ use std::collections::BTreeSet;
 
 use jaren_json::{Object, Value};
 
+use super::binding::is_extended;
 use super::vocabulary::{is_vocabulary, unknown};
-use super::{Compiler, is_name};
+use super::{Compiler, NESTING_MAX, is_name};
 use crate::error::{DUPLICATE, NO_TYPE_TEST, SHAPE, UNDECLARED, UNKNOWN, UNREGISTERED};
 use crate::place::Place;
-use crate::plan::{Binding, Expr, Flwor, Group, Kind, Many, Order, OrderKey, Quantifier, Slot, Test, Window};
+use crate::plan::{Expr, Flwor, Group, Kind, Many, Order, OrderKey, Quantifier, Slot, Test};
 
 /// The clauses of a FLWOR phrase.
 pub(super) const FLWOR: [&str; 9] =
     ["$fold", "$for", "$let", "$as", "$where", "$groupby", "$orderby", "$count", "$return"];
 /// The members of a quantifier phrase.
 pub(super) const QUANTIFIER: [&str; 3] = ["$some", "$every", "$satisfies"];
-/// The members of an extended `$for` binding (sections 6.2 and 6.10).
-const EXTENDED: [&str; 6] = ["$in", "$at", "$allowing-empty", "$window", "$size", "$step"];
 /// The members of an explicit `$orderby` key (section 6.6).
 const ORDER_KEY: [&str; 4] = ["$key", "$dir", "$empty", "$collation"];
 
 /// What the binding clauses of one phrase have bound so far.
 #[derive(Default)]
-struct Bound<'d> {
+pub(super) struct Bound<'d> {
     /// All names, among which none may occur twice (section 6.3).
-    names: BTreeSet<&'d str>,
+    pub(super) names: BTreeSet<&'d str>,
     /// The variables that differ from tuple to tuple, with their slots.
-    tuple: Vec<(&'d str, Slot)>,
+    pub(super) tuple: Vec<(&'d str, Slot)>,
 }
 
 impl<'d> Compiler<'d> {
@@ -51,14 +50,12 @@ impl<'d> Compiler<'d> {
         if let (Some((name, argument)), None) = (members.next(), members.next()) {
             return self.operator(name, argument, place, depth);
         }
-        match object.iter().find(|(name, _)| !is_vocabulary(name)) {
-            Some((name, _)) => self.poison(UNKNOWN, place, unknown(name)),
-            None => {
-                let message = "these '$'-names do not form a phrase together: an operator stands alone, \
-                               and a FLWOR phrase has '$return' and one of '$for', '$let', '$fold'";
-                self.poison(SHAPE, place, message)
-            }
+        if let Some((name, _)) = object.iter().find(|(name, _)| !is_vocabulary(name)) {
+            return self.poison(UNKNOWN, place, unknown(name));
         }
+        let message = "these '$'-names do not form a phrase together: an operator stands alone, \
+                       and a FLWOR phrase has '$return' and one of '$for', '$let', '$fold'";
+        self.poison(SHAPE, place, message)
     }
 
     fn only_let(&mut self, object: &'d Object, place: Place, depth: usize) -> Expr {
@@ -120,14 +117,20 @@ impl<'d> Compiler<'d> {
     }
 
     /// The expression of a clause that may be missing.
-    fn clause(&mut self, object: &'d Object, name: &'static str, place: Place, depth: usize) -> Option<Expr> {
+    pub(super) fn clause(
+        &mut self,
+        object: &'d Object,
+        name: &'static str,
+        place: Place,
+        depth: usize,
+    ) -> Option<Expr> {
         let value = object.get(name)?;
         let place = self.places.member(place, name);
         Some(self.expr(value, place, depth + 1))
     }
 
     /// The members of a clause that binds names, or nothing where it is missing or no such object.
-    fn binding_object(
+    pub(super) fn binding_object(
         &mut self,
         object: &'d Object,
         name: &'static str,
@@ -153,7 +156,7 @@ impl<'d> Compiler<'d> {
     }
 
     /// Notes that the phrase binds a name.
-    fn claim(&mut self, name: &'d str, place: Place, bound: &mut Bound<'d>) {
+    pub(super) fn claim(&mut self, name: &'d str, place: Place, bound: &mut Bound<'d>) {
         if !is_name(name) {
             let message = "expected a variable name: a letter or '_', then letters, digits and '_'";
             self.defect(SHAPE, place, message);
@@ -181,135 +184,6 @@ impl<'d> Compiler<'d> {
         Some((name, self.scope.slot(), initial))
     }
 
-    fn bindings(
-        &mut self,
-        object: &'d Object,
-        place: Place,
-        depth: usize,
-        bound: &mut Bound<'d>,
-    ) -> Vec<Binding> {
-        let Some((names, clause)) = self.binding_object(object, "$for", place) else { return Vec::new() };
-        let extra_levels = self.extra_levels;
-        let mut bindings = Vec::with_capacity(names.len());
-        for (name, value) in names.iter() {
-            let place = self.places.member(clause, name);
-            self.claim(name, place, bound);
-            self.extra_levels = extra_levels + bindings.len();
-            if extra_levels + bindings.len() + depth > super::NESTING_MAX {
-                self.expr(value, place, depth + 1); // reports that the limit is reached
-                break;
-            }
-            bindings.push(self.binding(name, value, place, depth, bound));
-        }
-        self.extra_levels = extra_levels;
-        bindings
-    }
-
-    fn binding(
-        &mut self,
-        name: &'d str,
-        value: &'d Value,
-        place: Place,
-        depth: usize,
-        bound: &mut Bound<'d>,
-    ) -> Binding {
-        let extended = value.as_object().filter(|object| is_extended(object));
-        let mut at = None;
-        let (mut allowing_empty, mut window) = (false, None);
-        let source = match extended {
-            None => self.expr(value, place, depth + 1),
-            Some(object) => {
-                self.extended_names(object, place);
-                at = self.position_name(object, place);
-                allowing_empty = self.allowing_empty(object, place);
-                window = self.window(object, place);
-                let source = self.clause(object, "$in", place, depth);
-                source.unwrap_or(Expr { place, kind: Kind::Literal(Value::Null) })
-            }
-        };
-        let slot = self.scope.slot();
-        self.scope.bind(name, slot);
-        bound.tuple.push((name, slot));
-        let at = at.map(|name| {
-            let place = self.places.member(place, "$at");
-            self.claim(name, place, bound);
-            let slot = self.scope.slot();
-            self.scope.bind(name, slot);
-            bound.tuple.push((name, slot));
-            slot
-        });
-        Binding { slot, at, allowing_empty, window, source }
-    }
-
-    fn extended_names(&mut self, object: &Object, place: Place) {
-        if let Some((name, _)) = object.iter().find(|(name, _)| !EXTENDED.contains(name)) {
-            let message =
-                format!("'{name}' is no member of an extended binding; it has {}", EXTENDED.join(", "));
-            self.defect(SHAPE, place, message);
-        } else if object.get("$in").is_none() {
-            self.defect(SHAPE, place, "expected '$in' in an extended binding");
-        }
-    }
-
-    fn position_name(&mut self, object: &'d Object, place: Place) -> Option<&'d str> {
-        let value = object.get("$at")?;
-        let name = value.as_str().filter(|name| is_name(name));
-        if name.is_none() {
-            let place = self.places.member(place, "$at");
-            self.defect(SHAPE, place, "expected a variable name as a text, without '$'");
-        }
-        name
-    }
-
-    fn allowing_empty(&mut self, object: &Object, place: Place) -> bool {
-        let Some(value) = object.get("$allowing-empty") else { return false };
-        value.as_bool().unwrap_or_else(|| {
-            let place = self.places.member(place, "$allowing-empty");
-            self.defect(SHAPE, place, format!("expected a boolean, found {}", value.kind()));
-            false
-        })
-    }
-
-    fn window(&mut self, object: &Object, place: Place) -> Option<Window> {
-        let Some(kind) = object.get("$window") else {
-            if object.get("$size").is_some() || object.get("$step").is_some() {
-                self.defect(SHAPE, place, "'$size' and '$step' need '$window'");
-            }
-            return None;
-        };
-        let sliding = match kind.as_str() {
-            Some("sliding") => true,
-            Some("tumbling") => false,
-            _ => {
-                let place = self.places.member(place, "$window");
-                self.defect(SHAPE, place, "expected 'tumbling' or 'sliding'");
-                return None;
-            }
-        };
-        if object.get("$size").is_none() {
-            self.defect(SHAPE, place, "'$window' needs '$size'");
-        }
-        let size = self.width(object, "$size", place)?;
-        let step = match object.get("$step") {
-            Some(_) => self.width(object, "$step", place)?,
-            None if sliding => 1,
-            None => size,
-        };
-        Some(Window { sliding, size, step })
-    }
-
-    /// A positive integer; one beyond the address space is the same as the largest within it.
-    fn width(&mut self, object: &Object, name: &'static str, place: Place) -> Option<usize> {
-        let value = object.get(name)?;
-        let whole = value.as_f64().filter(|n| *n >= 1.0 && n.is_finite() && n.fract() == 0.0);
-        if whole.is_none() {
-            let place = self.places.member(place, name);
-            self.defect(SHAPE, place, "expected a positive integer");
-            return None;
-        }
-        Some(value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX))
-    }
-
     fn lets(
         &mut self,
         object: &'d Object,
@@ -319,7 +193,7 @@ impl<'d> Compiler<'d> {
     ) -> Vec<(Slot, Expr)> {
         let Some((names, clause)) = self.binding_object(object, "$let", place) else { return Vec::new() };
         let mut lets = Vec::with_capacity(names.len());
-        for (name, value) in names.iter() {
+        for (name, value) in names {
             let place = self.places.member(clause, name);
             self.claim(name, place, bound);
             let expr = self.plain_source(value, place, depth);
@@ -342,7 +216,7 @@ impl<'d> Compiler<'d> {
     /// `$as` (section 6.8): this crate has no type test yet, so what is well formed is refused as such.
     fn assertions(&mut self, object: &'d Object, place: Place, bound: &Bound<'d>) {
         let Some((names, clause)) = self.binding_object(object, "$as", place) else { return };
-        for (name, _) in names.iter() {
+        for (name, _) in names {
             let place = self.places.member(clause, name);
             if bound.tuple.iter().any(|(variable, _)| *variable == name) {
                 self.defect(NO_TYPE_TEST, place, "schemas need a type test, and none is installed");
@@ -363,7 +237,7 @@ impl<'d> Compiler<'d> {
     ) -> Option<Group> {
         let (names, clause) = self.binding_object(object, "$groupby", place)?;
         let mut keys = Vec::with_capacity(names.len());
-        for (name, value) in names.iter() {
+        for (name, value) in names {
             let place = self.places.member(clause, name);
             self.claim(name, place, bound);
             let key = self.expr(value, place, depth + 1);
@@ -418,7 +292,7 @@ impl<'d> Compiler<'d> {
             let place = self.places.member(place, "$collation");
             match collation.as_str() {
                 Some(name) => {
-                    self.defect(UNREGISTERED, place, format!("no collation '{name}' is registered"))
+                    self.defect(UNREGISTERED, place, format!("no collation '{name}' is registered"));
                 }
                 None => self.defect(SHAPE, place, "expected the name of a collation as a text"),
             }
@@ -464,12 +338,12 @@ impl<'d> Compiler<'d> {
         if let Some((names, clause)) =
             self.binding_object(object, if some { "$some" } else { "$every" }, place)
         {
-            for (name, value) in names.iter() {
+            for (name, value) in names {
                 let place = self.places.member(clause, name);
                 self.claim(name, place, &mut bound);
                 self.extra_levels = extra_levels + bindings.len();
                 let source = self.plain_source(value, place, depth);
-                if self.extra_levels + depth > super::NESTING_MAX {
+                if self.extra_levels + depth > NESTING_MAX {
                     break;
                 }
                 let slot = self.scope.slot();
@@ -488,9 +362,4 @@ impl<'d> Compiler<'d> {
             None => self.poison(SHAPE, place, "expected '$satisfies'"),
         }
     }
-}
-
-/// Whether a source has the extended form; any of its names says so.
-fn is_extended(object: &Object) -> bool {
-    object.iter().any(|(name, _)| EXTENDED.contains(&name))
 }

@@ -4,6 +4,7 @@ use jaren_json::{Kind, Value};
 
 use super::Run;
 use super::item::{Item, count};
+use super::modes::finished;
 use crate::error::{EvalError, TYPE};
 use crate::plan::{Aggregate, Expr};
 
@@ -23,7 +24,10 @@ impl<'a> Run<'a> {
     /// The number of items.
     pub(super) fn count(&mut self, operand: &'a Expr) -> Result<f64, EvalError> {
         let mut items = 0;
-        self.emit_all(operand, &mut |_, _| items += 1)?;
+        finished(self.emit(operand, &mut |_, _| {
+            items += 1;
+            Ok(())
+        }))?;
         Ok(count(items))
     }
 
@@ -34,11 +38,14 @@ impl<'a> Run<'a> {
         operand: &'a Expr,
     ) -> Result<Option<Item<'a>>, EvalError> {
         let mut state = State::default();
-        self.emit_all(operand, &mut |_, item| match aggregate {
-            Aggregate::Sum | Aggregate::Avg => state.add(&item),
-            Aggregate::Min => state.choose(item, std::cmp::Ordering::Less),
-            Aggregate::Max => state.choose(item, std::cmp::Ordering::Greater),
-        })?;
+        finished(self.emit(operand, &mut |_, item| {
+            match aggregate {
+                Aggregate::Sum | Aggregate::Avg => state.add(&item),
+                Aggregate::Min => state.choose(item, std::cmp::Ordering::Less),
+                Aggregate::Max => state.choose(item, std::cmp::Ordering::Greater),
+            }
+            Ok(())
+        }))?;
         if let Some(found) = state.misfit {
             let expected = match aggregate {
                 Aggregate::Sum | Aggregate::Avg => "numbers",
@@ -96,6 +103,6 @@ impl<'a> State<'a> {
     }
 
     fn refuse(&mut self, value: &Value) {
-        self.misfit.get_or_insert(value.kind());
+        self.misfit.get_or_insert_with(|| value.kind());
     }
 }

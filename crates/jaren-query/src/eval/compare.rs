@@ -6,6 +6,7 @@ use jaren_json::Value;
 
 use super::Run;
 use super::item::{Item, Seq, item_eq};
+use super::modes::Peek;
 use crate::error::{EvalError, ZERO};
 use crate::plan::{Arithmetic, Comparison, Expr, Number};
 
@@ -13,17 +14,19 @@ impl<'a> Run<'a> {
     /// Whether some item of the left operand compares with some item of the right one.
     pub(super) fn compare(&mut self, comparison: Comparison, pair: &'a [Expr; 2]) -> Result<bool, EvalError> {
         let [left, right] = pair;
-        let left = self.seq(left)?;
-        if matches!(left, Seq::Empty) {
-            return Ok(false); // there is no witness, and the right operand is not evaluated
-        }
+        let left = match self.peek(left)? {
+            Peek::Nothing | Peek::Items(Seq::Empty) => return Ok(false), // no witness: the right one is not evaluated
+            Peek::At(left) => match self.peek(right)? {
+                Peek::Nothing => return Ok(false),
+                Peek::At(right) => return Ok(compare_items(comparison, left, right)),
+                Peek::Items(right) => {
+                    return Ok(compare_any(comparison, &[Item::Ref(left)], right.as_slice()));
+                }
+            },
+            Peek::Items(left) => left,
+        };
         let right = self.seq(right)?;
-        Ok(match (&left, &right) {
-            (Seq::One(left), Seq::One(right)) => compare_items(comparison, left.value(), right.value()),
-            _ => left.as_slice().iter().any(|left| {
-                right.as_slice().iter().any(|right| compare_items(comparison, left.value(), right.value()))
-            }),
-        })
+        Ok(compare_any(comparison, left.as_slice(), right.as_slice()))
     }
 
     /// A number, or nothing where an operand is empty.
@@ -46,11 +49,15 @@ impl<'a> Run<'a> {
                 }
             }
             Number::Negate(operand) => Ok(self.number(operand)?.map(|number| -number)),
-            Number::Cast(operand) => self.to_number(operand),
+            Number::Cast(operand) => self.cast_to_number(operand),
             Number::Length(operand) => self.text_length(operand).map(Some),
             Number::Count(operand) => self.count(operand).map(Some),
         }
     }
+}
+
+fn compare_any(comparison: Comparison, left: &[Item<'_>], right: &[Item<'_>]) -> bool {
+    left.iter().any(|left| right.iter().any(|right| compare_items(comparison, left.value(), right.value())))
 }
 
 #[inline]

@@ -4,6 +4,7 @@ use jaren_json::{Object, ObjectBuilder, Value};
 
 use super::Run;
 use super::item::Got;
+use super::modes::finished;
 use crate::error::{EvalError, KEY, TYPE};
 use crate::plan::{Expr, Members};
 
@@ -12,7 +13,10 @@ impl<'a> Run<'a> {
     pub(super) fn array(&mut self, elements: &'a [Expr]) -> Result<Value, EvalError> {
         let mut values = Vec::new();
         for element in elements {
-            self.emit_all(element, &mut |_, item| values.push(item.into_value()))?;
+            finished(self.emit(element, &mut |_, item| {
+                values.push(item.into_value());
+                Ok(())
+            }))?;
         }
         Ok(Value::from(values))
     }

@@ -35,7 +35,7 @@ impl<'a> Item<'a> {
 
     /// An item for each member of an array, or the item itself (D4).
     #[inline]
-    pub(crate) fn unpack<E>(self, visit: &mut dyn FnMut(Item<'a>) -> Result<(), E>) -> Result<(), E> {
+    pub(crate) fn unpack<E>(self, mut visit: impl FnMut(Item<'a>) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Ref(Value::Array(array)) => array.iter().try_for_each(|member| visit(Item::Ref(member))),
             Self::Own(Value::Array(array)) => {

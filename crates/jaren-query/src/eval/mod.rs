@@ -21,6 +21,7 @@ mod text;
 use jaren_json::Value;
 
 use self::item::{Got, Item, Seq, item_truth};
+use self::modes::finished;
 use crate::error::{EvalError, LIMIT, SEVERAL, UNBOUND};
 use crate::path::{Step, step_into, walk};
 use crate::place::{Place, Places};
@@ -62,7 +63,7 @@ impl<'a> Run<'a> {
         Self {
             plan,
             scope,
-            slots: vec![Seq::Empty; plan.slots],
+            slots: if plan.slots == 0 { Vec::new() } else { vec![Seq::Empty; plan.slots] },
             externals: plan.externals.iter().map(|name| scope.external(name)).collect(),
             steps_left: plan.limits.steps.map_or(u64::MAX, std::num::NonZeroU64::get),
         }
@@ -182,38 +183,34 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The one value that a path begins at, borrowed; nothing where it begins at a variable.
-    /// A record is entered by the first step, which is then done.
+    /// Where the single steps at the head of a path lead, as long as that is borrowed.
     #[inline]
-    fn borrowed_start(&self, root: &'a Root, place: Place) -> Result<Start<'a>, EvalError> {
+    fn head_of(&self, root: &'a Root, place: Place) -> Result<Head<'a>, EvalError> {
         let steps = &root.path.head[..];
-        Ok(match root.from {
+        let found = match root.from {
             PathFrom::Input => match (self.scope.whole(), steps) {
-                (Some(value), _) => Start::At(value, steps),
-                (None, [Step::Name(name, _), rest @ ..]) => match self.scope.part(name) {
-                    Some(value) => Start::At(value, rest),
-                    None => Start::Nowhere,
-                },
-                (None, [Step::Index(_), ..]) => Start::Nowhere,
-                (None, []) => Start::Items(Seq::One(self.input())),
+                (Some(value), _) => step_into(value, steps),
+                (None, [Step::Name(name, _), rest @ ..]) => {
+                    self.scope.part(name).and_then(|value| step_into(value, rest))
+                }
+                (None, [Step::Index(_), ..]) => None,
+                (None, []) => return Ok(Head::Items(Seq::One(self.input()))),
             },
-            PathFrom::External(index) => Start::At(self.external(index, place)?, steps),
             PathFrom::Variable(slot) => match self.slot(slot) {
-                Seq::One(Item::Ref(value)) => Start::At(value, steps),
-                items => Start::Items(items.clone()),
+                Seq::One(Item::Ref(value)) => step_into(value, steps),
+                items => return Ok(Head::Items(items.clone())),
             },
-        })
+            PathFrom::External(index) => step_into(self.external(index, place)?, steps),
+        };
+        Ok(found.map_or(Head::Nowhere, Head::At))
     }
 
     /// Emits what a path selects; the step is already counted.
     fn emit_path(&mut self, root: &'a Root, place: Place, sink: Sink<'_, 'a>) -> Result<(), Stop> {
-        match self.borrowed_start(root, place)? {
-            Start::Nowhere => Ok(()),
-            Start::At(value, steps) => match step_into(value, steps) {
-                Some(node) => walk(node, &root.path.leaps, &mut |found| sink(self, Item::Ref(found))),
-                None => Ok(()),
-            },
-            Start::Items(items) => {
+        match self.head_of(root, place)? {
+            Head::Nowhere => Ok(()),
+            Head::At(node) => walk(node, &root.path.leaps, &mut |found| sink(self, Item::Ref(found))),
+            Head::Items(items) => {
                 items.as_slice().iter().try_for_each(|item| self.emit_path_from(item, root, sink))
             }
         }
@@ -243,7 +240,10 @@ impl<'a> Run<'a> {
             Kind::Input => Ok(true),
             _ => {
                 let mut any = false;
-                self.emit_all(expr, &mut |_, _| any = true)?;
+                finished(self.emit(expr, &mut |_, _| {
+                    any = true;
+                    Ok(())
+                }))?;
                 Ok(any)
             }
         }
@@ -251,40 +251,23 @@ impl<'a> Run<'a> {
 
     fn path_exists(&mut self, root: &'a Root, place: Place) -> Result<bool, EvalError> {
         if root.path.leaps.is_empty()
-            && let Start::At(value, steps) = self.borrowed_start(root, place)?
+            && let Head::At(_) = self.head_of(root, place)?
         {
-            return Ok(step_into(value, steps).is_some());
+            return Ok(true);
         }
-        match self.emit_path(root, place, &mut |_, _| Err(Stop::Enough)) {
-            Ok(()) => Ok(false),
-            Err(Stop::Enough) => Ok(true),
-            Err(Stop::Failed(error)) => Err(error),
-        }
-    }
-
-    /// Evaluates an expression to its end and hands every item to a receiver that cannot fail.
-    fn emit_all(
-        &mut self,
-        expr: &'a Expr,
-        receive: &mut dyn FnMut(&mut Self, Item<'a>),
-    ) -> Result<(), EvalError> {
-        let ended = self.emit(expr, &mut |run, item| {
-            receive(run, item);
-            Ok(())
-        });
-        match ended {
-            // Nobody raises `Enough` here: the receiver cannot, and inner emissions keep theirs to themselves.
-            Ok(()) | Err(Stop::Enough) => Ok(()),
-            Err(Stop::Failed(error)) => Err(error),
-        }
+        let mut any = false;
+        finished(self.emit_path(root, place, &mut |_, _| {
+            any = true;
+            Err(Stop::Enough)
+        }))?;
+        Ok(any)
     }
 }
 
-/// Where a path begins.
-enum Start<'a> {
+/// Where the head of a path leads.
+enum Head<'a> {
     Nowhere,
-    /// At a borrowed value, with the steps still to take.
-    At(&'a Value, &'a [Step]),
-    /// At these items, with all steps still to take.
+    At(&'a Value),
+    /// Not taken yet: the path begins at these items.
     Items(Seq<'a>),
 }

@@ -3,7 +3,7 @@
 use jaren_json::Value;
 
 use super::item::{Got, Item, Seq, item_truth};
-use super::{Run, Sink, Start, Stop};
+use super::{Head, Run, Sink, Stop};
 use crate::error::{EvalError, TYPE};
 use crate::path::step_into;
 use crate::place::Place;
@@ -16,11 +16,11 @@ impl<'a> Run<'a> {
         match &expr.kind {
             Kind::Test(test) => self.test(test),
             Kind::Literal(value) => Ok(item_truth(value)),
-            Kind::Path(root) if root.path.leaps.is_empty() => match self.borrowed_start(root, expr.place)? {
-                Start::Nowhere => Ok(false),
-                Start::At(value, steps) => Ok(step_into(value, steps).is_some_and(item_truth)),
-                Start::Items(items) => {
-                    let got = self.path_from_items(root, &items);
+            Kind::Path(root) if root.path.leaps.is_empty() => match self.head_of(root, expr.place)? {
+                Head::Nowhere => Ok(false),
+                Head::At(value) => Ok(item_truth(value)),
+                Head::Items(items) => {
+                    let got = path_from_items(root, &items);
                     self.got_truth(&got, place)
                 }
             },
@@ -76,14 +76,11 @@ impl<'a> Run<'a> {
         let got = match &expr.kind {
             Kind::Literal(Value::Number(number)) => return Ok(Some(*number)),
             Kind::Number(number) => return self.numeric(number),
-            Kind::Path(root) if root.path.leaps.is_empty() => match self.borrowed_start(root, expr.place)? {
-                Start::Nowhere => return Ok(None),
-                Start::At(value, steps) => match step_into(value, steps) {
-                    None => return Ok(None),
-                    Some(Value::Number(number)) => return Ok(Some(*number)),
-                    Some(other) => Got::One(Item::Ref(other)),
-                },
-                Start::Items(items) => self.path_from_items(root, &items),
+            Kind::Path(root) if root.path.leaps.is_empty() => match self.head_of(root, expr.place)? {
+                Head::Nowhere => return Ok(None),
+                Head::At(Value::Number(number)) => return Ok(Some(*number)),
+                Head::At(other) => Got::One(Item::Ref(other)),
+                Head::Items(items) => path_from_items(root, &items),
             },
             _ => self.one_stepped(expr)?,
         };
@@ -153,60 +150,55 @@ impl<'a> Run<'a> {
             Kind::Aggregate(aggregate, operand) => self.aggregate(*aggregate, operand)?.into(),
             Kind::Head(operand) => self.head(operand)?.into(),
             Kind::Get(pair) => self.get(pair)?.into(),
-            Kind::FromEntries(operand) => Got::One(Item::Own(self.from_entries(operand)?)),
-            Kind::ToString(operand) => self.to_text(operand)?.map(Item::Own).into(),
+            Kind::FromEntries(operand) => Got::One(Item::Own(self.object_of_entries(operand)?)),
+            Kind::ToString(operand) => self.cast_to_text(operand)?.map(Item::Own).into(),
         })
     }
 
     fn path_one(&mut self, root: &'a Root, place: Place) -> Result<Got<'a>, EvalError> {
         if root.path.leaps.is_empty() {
-            return Ok(match self.borrowed_start(root, place)? {
-                Start::Nowhere => Got::None,
-                Start::At(value, steps) => step_into(value, steps).map(Item::Ref).into(),
-                Start::Items(items) => self.path_from_items(root, &items),
+            return Ok(match self.head_of(root, place)? {
+                Head::Nowhere => Got::None,
+                Head::At(value) => Got::One(Item::Ref(value)),
+                Head::Items(items) => path_from_items(root, &items),
             });
         }
         let mut got = Got::None;
-        let ended = self.emit_path(root, place, &mut |_, item| match got {
-            Got::None => {
+        let ended = self.emit_path(root, place, &mut |_, item| {
+            if matches!(got, Got::None) {
                 got = Got::One(item);
-                Ok(())
+                return Ok(());
             }
-            _ => {
-                got = Got::Several;
-                Err(Stop::Enough) // a path cannot fail any more
-            }
+            got = Got::Several;
+            Err(Stop::Enough) // a path cannot fail any more
         });
         finished(ended)?;
         Ok(got)
     }
 
-    /// What single steps find in the items of a variable.
-    fn path_from_items(&self, root: &'a Root, items: &Seq<'a>) -> Got<'a> {
-        let mut found = items.as_slice().iter().filter_map(|item| match item {
-            Item::Ref(value) => step_into(value, &root.path.head).map(Item::Ref),
-            Item::Own(value) => step_into(value, &root.path.head).map(|found| Item::Own(found.clone())),
-        });
-        match (found.next(), found.next()) {
-            (Some(_), Some(_)) => Got::Several,
-            (first, _) => first.into(),
-        }
-    }
-
     /// The whole sequence.
     #[inline]
     pub(super) fn seq(&mut self, expr: &'a Expr) -> Result<Seq<'a>, EvalError> {
+        Ok(match self.peek(expr)? {
+            Peek::Nothing => Seq::Empty,
+            Peek::At(value) => Seq::One(Item::Ref(value)),
+            Peek::Items(items) => items,
+        })
+    }
+
+    /// The whole sequence, where it is one borrowed value without making it an item.
+    #[inline]
+    pub(super) fn peek(&mut self, expr: &'a Expr) -> Result<Peek<'a>, EvalError> {
         self.step(expr)?;
         match &expr.kind {
-            Kind::Literal(value) => Ok(Seq::One(Item::Ref(value))),
-            Kind::Variable(slot) => Ok(self.slot(*slot).clone()),
-            Kind::Path(root) if root.path.leaps.is_empty() => match self.borrowed_start(root, expr.place)? {
-                Start::At(value, steps) => {
-                    Ok(step_into(value, steps).map_or(Seq::Empty, |value| Seq::One(Item::Ref(value))))
-                }
-                _ => self.collect(expr),
+            Kind::Literal(value) => Ok(Peek::At(value)),
+            Kind::Path(root) if root.path.leaps.is_empty() => match self.head_of(root, expr.place)? {
+                Head::Nowhere => Ok(Peek::Nothing),
+                Head::At(value) => Ok(Peek::At(value)),
+                Head::Items(_) => self.collect(expr).map(Peek::Items),
             },
-            _ => self.collect(expr),
+            Kind::Variable(slot) => Ok(Peek::Items(self.slot(*slot).clone())),
+            _ => self.collect(expr).map(Peek::Items),
         }
     }
 
@@ -295,10 +287,29 @@ impl<'a> Run<'a> {
     }
 }
 
+/// A sequence that may still be borrowed.
+pub(super) enum Peek<'a> {
+    Nothing,
+    At(&'a Value),
+    Items(Seq<'a>),
+}
+
 /// The end of an emission whose sink raises nothing but `Enough`.
 pub(super) fn finished(ended: Result<(), Stop>) -> Result<(), EvalError> {
     match ended {
         Ok(()) | Err(Stop::Enough) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+/// What single steps find in the items of a variable.
+fn path_from_items<'a>(root: &'a Root, items: &Seq<'a>) -> Got<'a> {
+    let mut found = items.as_slice().iter().filter_map(|item| match item {
+        Item::Ref(value) => step_into(value, &root.path.head).map(Item::Ref),
+        Item::Own(value) => step_into(value, &root.path.head).map(|found| Item::Own(found.clone())),
+    });
+    match (found.next(), found.next()) {
+        (Some(_), Some(_)) => Got::Several,
+        (first, _) => first.into(),
     }
 }

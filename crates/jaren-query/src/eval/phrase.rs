@@ -62,7 +62,10 @@ impl<'a> Run<'a> {
             (None, None) => self.tuples(phrase, &phrase.bindings, &mut numbered),
             (None, Some(order)) => {
                 let mut rows = Vec::new();
-                self.tuples(phrase, &phrase.bindings, &mut |run| Ok(rows.push(run.row(order)?)))?;
+                self.tuples(phrase, &phrase.bindings, &mut |run| {
+                    rows.push(run.row(order)?);
+                    Ok(())
+                })?;
                 self.ordered(order, rows, &mut numbered)
             }
             (Some(group), order) => {
@@ -72,7 +75,10 @@ impl<'a> Run<'a> {
                     return self.each_group(group, groups, &mut numbered);
                 };
                 let mut rows = Vec::new();
-                self.each_group(group, groups, &mut |run| Ok(rows.push(run.row(order)?)))?;
+                self.each_group(group, groups, &mut |run| {
+                    rows.push(run.row(order)?);
+                    Ok(())
+                })?;
                 self.ordered(order, rows, &mut numbered)
             }
         }
@@ -132,14 +138,11 @@ impl<'a> Run<'a> {
             }
             // These cannot fail once they began, so the tuples may come in between.
             Kind::Path(_) | Kind::Variable(_) => {
-                self.emit(source, &mut |run, item| item.unpack(&mut |item| visit(run, item)))
+                self.emit(source, &mut |run, item| item.unpack(|item| visit(run, item)))
             }
             _ => {
                 let items = self.seq(source)?;
-                items
-                    .as_slice()
-                    .iter()
-                    .try_for_each(|item| item.clone().unpack(&mut |item| visit(self, item)))
+                items.as_slice().iter().try_for_each(|item| item.clone().unpack(|item| visit(self, item)))
             }
         }
     }
@@ -149,7 +152,7 @@ impl<'a> Run<'a> {
         let mut items: Vec<Item<'a>> = Vec::new();
         let source = self.seq(&binding.source)?;
         for item in source.as_slice() {
-            item.clone().unpack::<Stop>(&mut |item| {
+            item.clone().unpack::<Stop>(|item| {
                 items.push(item);
                 Ok(())
             })?;
@@ -213,7 +216,7 @@ impl<'a> Run<'a> {
         let bound = |got: &super::Got<'a>, expr: &Expr| match got {
             // A range begins at 0 where -0 is asked for.
             super::Got::One(item) => {
-                item.value().as_i64().and(item.value().as_f64()).map(|n| n + 0.0).ok_or(expr.place)
+                item.value().as_i64().and_then(|_| item.value().as_f64()).map(|n| n + 0.0).ok_or(expr.place)
             }
             _ => Err(expr.place),
         };

@@ -5,6 +5,7 @@ use jaren_json::{Kind, Object, ObjectBuilder, Shape, Value};
 use super::barrier::Distinct;
 use super::compare::key_order;
 use super::item::{Got, Item, count, entry_of, item_eq};
+use super::modes::finished;
 use super::text::selected;
 use super::{Run, Sink, Stop};
 use crate::error::{EvalError, GUARD, ORDER, TYPE};
@@ -116,22 +117,24 @@ impl<'a> Run<'a> {
     }
 
     /// Items that are no object with a text as `key` contribute nothing.
-    pub(super) fn from_entries(&mut self, operand: &'a Expr) -> Result<Value, EvalError> {
+    pub(super) fn object_of_entries(&mut self, operand: &'a Expr) -> Result<Value, EvalError> {
         let mut object = ObjectBuilder::new();
-        self.emit_all(operand, &mut |_, item| {
+        finished(self.emit(operand, &mut |_, item| {
             if let Some((key, value)) = item.value().as_object().and_then(entry_of) {
                 object.insert(key, value);
             }
-        })?;
+            Ok(())
+        }))?;
         Ok(object.build().into())
     }
 
     /// The first item; the operand is evaluated to its end, where it may still fail.
     pub(super) fn head(&mut self, operand: &'a Expr) -> Result<Option<Item<'a>>, EvalError> {
         let mut first = None;
-        self.emit_all(operand, &mut |_, item| {
+        finished(self.emit(operand, &mut |_, item| {
             first.get_or_insert(item);
-        })?;
+            Ok(())
+        }))?;
         Ok(first)
     }
 

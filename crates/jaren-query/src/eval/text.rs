@@ -52,12 +52,12 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn text_test(&mut self, test: TextTest, pair: &'a [Expr; 2]) -> Result<bool, EvalError> {
-        let [text, part] = pair;
-        let (text, part) = (self.text_operand(text)?, self.text_operand(part)?);
+        let [whole, part] = pair;
+        let (whole, part) = (self.text_operand(whole)?, self.text_operand(part)?);
         Ok(match test {
-            TextTest::Contains => text.contains(&*part),
-            TextTest::StartsWith => text.starts_with(&*part),
-            TextTest::EndsWith => text.ends_with(&*part),
+            TextTest::Contains => whole.contains(&*part),
+            TextTest::StartsWith => whole.starts_with(&*part),
+            TextTest::EndsWith => whole.ends_with(&*part),
         })
     }
 
@@ -112,7 +112,7 @@ impl<'a> Run<'a> {
     }
 
     /// `$string`: nothing stays nothing.
-    pub(super) fn to_text(&mut self, operand: &'a Expr) -> Result<Option<Value>, EvalError> {
+    pub(super) fn cast_to_text(&mut self, operand: &'a Expr) -> Result<Option<Value>, EvalError> {
         match self.one(operand)? {
             Got::None => Ok(None),
             Got::One(item) if item.value().as_str().is_some() => Ok(Some(item.into_value())),
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
     }
 
     /// `$number`: nothing stays nothing.
-    pub(super) fn to_number(&mut self, operand: &'a Expr) -> Result<Option<f64>, EvalError> {
+    pub(super) fn cast_to_number(&mut self, operand: &'a Expr) -> Result<Option<f64>, EvalError> {
         let got = self.one(operand)?;
         let number = match &got {
             Got::None => return Ok(None),

@@ -210,7 +210,7 @@ impl Parser<'_> {
             self.at += 1;
         }
         let value = self.text.get(start..self.at).and_then(|digits| digits.parse::<i64>().ok());
-        value.filter(|n| n.abs() <= INDEX_MAX).ok_or_else(|| PathDefect {
+        value.filter(|n| n.abs() <= INDEX_MAX).ok_or(PathDefect {
             offset: start,
             expected: "an integer of at most 2^53 - 1",
             filter: false,

@@ -5,6 +5,7 @@ use jaren_json::Value;
 use super::{Leap, Selector, Step};
 
 /// Follows single steps; `None` where one of them finds nothing.
+#[inline]
 pub(crate) fn step_into<'v>(value: &'v Value, steps: &[Step]) -> Option<&'v Value> {
     steps.iter().try_fold(value, |value, step| step.child(value))
 }
