@@ -30,8 +30,11 @@ pub(super) fn check(document: &Value, microsteps_max: u64, defects: &mut Defects
         defects.push(CODE, pointer, "transitions must be a list");
         return None;
     };
+    let roots = (0..states.len()).map(StateId);
+    let roots = roots.filter(|id| states.get(id.0).is_some_and(|state| state.parent.is_none())).collect();
     let mut plan = Plan {
         states,
+        roots,
         transitions: Vec::with_capacity(items.len()),
         by_id,
         initial,

@@ -274,7 +274,7 @@ pub(super) fn trigger(object: &Object, pointer: &Pointer, defects: &mut Defects)
 /// Whether the transition is internal; `None` when its type is no known word.
 pub(super) fn is_internal(object: &Object) -> Option<bool> {
     match object.get("type") {
-        None => Some(false),
+        None | Some(Value::Null) => Some(false),
         Some(Value::String(word)) if word.as_str() == "external" => Some(false),
         Some(Value::String(word)) if word.as_str() == "internal" => Some(true),
         Some(_) => None,

@@ -165,9 +165,10 @@ impl Statechart {
         Ok(names.filter(|name| seen.insert(name.clone())).collect())
     }
 
-    /// A snapshot of another compile is read through its JSON, so that positions cannot be mixed up.
+    /// A snapshot of another compile is read through its JSON, so that positions cannot be mixed up, and so is one
+    /// that is not legal, which refuses it.
     fn adopt(&self, snapshot: &Snapshot) -> Result<Snapshot, FlowError> {
-        if Arc::ptr_eq(&self.plan, &snapshot.plan) {
+        if Arc::ptr_eq(&self.plan, &snapshot.plan) && snapshot.control.is_legal {
             Ok(snapshot.clone())
         } else {
             self.restore(&snapshot.to_value())

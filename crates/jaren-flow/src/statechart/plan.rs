@@ -66,6 +66,8 @@ pub(super) struct Transition {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) states: Vec<State>,
+    /// The states without a parent, in order.
+    pub(super) roots: Vec<StateId>,
     pub(super) transitions: Vec<Transition>,
     pub(super) by_id: BTreeMap<Str, StateId>,
     pub(super) initial: StateId,

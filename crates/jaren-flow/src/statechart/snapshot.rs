@@ -36,6 +36,10 @@ pub(super) struct Control {
     pub(super) extra: Object,
     /// `$.state`.
     pub(super) leaf_ids: Value,
+    /// False after an internal transition of a leaf fired together with one that left the parallel state around it:
+    /// by the format both take effect, and the leaf's region is entered again beside the other's target. Every
+    /// further call refuses such a state, as `restore` does (JF2010).
+    pub(super) is_legal: bool,
 }
 
 /// The whole control state of one chart between steps: immutable, cheap to clone, JSON by [`Snapshot::to_value`].
@@ -83,7 +87,7 @@ impl Snapshot {
 
     /// The published form: `{active, history, timers, serial, time}`.
     pub fn to_value(&self) -> Value {
-        let Control { leaves: _, history, timers, serial, time, extra, leaf_ids } = &*self.control;
+        let Control { history, timers, serial, time, extra, leaf_ids, .. } = &*self.control;
         let history: Object = history
             .iter()
             .map(|(id, remembered)| {
@@ -168,7 +172,7 @@ pub(super) fn restore(plan: &Plan, value: &Value) -> Result<Control, FlowError> 
     let extra = object.iter().filter(|(key, _)| !known.contains(key));
     let extra = extra.map(|(key, value)| (Str::from(key), value.clone())).collect();
     let leaf_ids = plan.leaf_ids(&leaves);
-    Ok(Control { leaves, history, timers, serial, time, extra, leaf_ids })
+    Ok(Control { leaves, history, timers, serial, time, extra, leaf_ids, is_legal: true })
 }
 
 fn finite(value: Option<&Value>) -> Option<f64> {

@@ -66,7 +66,7 @@ impl<'p> Turn<'p> {
     /// Enters the initial configuration.
     pub(super) fn start(plan: &'p Arc<Plan>, step: &Step<'_>) -> Result<StepResult, FlowError> {
         let time = time(None, step.now)?;
-        let active = fill(plan, &[plan.initial]);
+        let active = fill(plan, &[plan.initial]).active;
         let leaves = leaves(plan, &active);
         let leaf_ids = plan.leaf_ids(&leaves);
         let control = Control {
@@ -77,6 +77,7 @@ impl<'p> Turn<'p> {
             time,
             extra: jaren_json::Object::default(),
             leaf_ids,
+            is_legal: true,
         };
         let mut turn = Self::new(plan, control);
         let given = Given::new(Value::Null, step);
@@ -306,8 +307,9 @@ impl<'p> Turn<'p> {
         seeds.sort_unstable();
         let filled = fill(plan, &seeds);
         let was = |id: &StateId| active.binary_search(id).is_ok() && stays(id);
-        let entered: Vec<StateId> = filled.iter().copied().filter(|id| !was(id)).collect();
-        self.control.leaves = leaves(plan, &filled);
+        let entered: Vec<StateId> = filled.active.iter().copied().filter(|id| !was(id)).collect();
+        self.control.leaves = leaves(plan, &filled.active);
+        self.control.is_legal = filled.is_legal;
         self.control.leaf_ids = plan.leaf_ids(&self.control.leaves);
         for id in &entered {
             self.resolve(&plan.state(*id).entry, scope);
@@ -375,29 +377,57 @@ pub(super) fn time(then: Option<f64>, now: Option<f64>) -> Result<f64, FlowError
     }
 }
 
+/// A configuration being made of the states that transitions lead to and those that stay.
+struct Filled {
+    /// The active states in tree order.
+    active: Vec<StateId>,
+    /// Whether no compound state has two active children.
+    is_legal: bool,
+}
+
 /// Completes `seeds`, which are in tree order, to a configuration: regions that none of them names, and initial
 /// children, are filled in.
-fn fill(plan: &Plan, seeds: &[StateId]) -> Vec<StateId> {
-    let root = seeds.first().and_then(|seed| plan.lineage(*seed).last());
-    let mut open: Vec<StateId> = root.into_iter().collect();
-    let mut active = Vec::new();
+fn fill(plan: &Plan, seeds: &[StateId]) -> Filled {
+    let mut filled = Filled { active: Vec::new(), is_legal: true };
+    let mut open = Vec::new();
+    open_seeded(plan, &plan.roots, seeds, &mut open, &mut filled);
     while let Some(id) = open.pop() {
-        active.push(id);
+        filled.active.push(id);
         let state = plan.state(id);
         match state.kind {
             Kind::Parallel => open.extend(state.children.iter().rev()),
-            Kind::Compound { initial } => {
-                let named = plan.below(seeds, Some(id)).first().and_then(|seed| {
-                    // The child that the seed is in: the last one that does not come after it.
-                    let after = state.children.partition_point(|child| child <= seed);
-                    after.checked_sub(1).and_then(|index| state.children.get(index))
-                });
-                open.push(named.copied().unwrap_or(initial));
-            }
+            Kind::Compound { initial } => match plan.below(seeds, Some(id)) {
+                [] => open.push(initial),
+                seeds => open_seeded(plan, &state.children, seeds, &mut open, &mut filled),
+            },
             Kind::Atomic | Kind::Final | Kind::History(_) => {}
         }
     }
-    active
+    filled
+}
+
+/// Opens the siblings that a seed is in, the first one last so that it is taken first. More than one is no legal
+/// configuration: see [`Control::is_legal`].
+fn open_seeded(
+    plan: &Plan,
+    siblings: &[StateId],
+    mut seeds: &[StateId],
+    open: &mut Vec<StateId>,
+    filled: &mut Filled,
+) {
+    let start = open.len();
+    while let Some(seed) = seeds.first() {
+        // The last sibling that does not come after the seed holds it.
+        let after = siblings.partition_point(|sibling| sibling <= seed);
+        let Some(holder) = after.checked_sub(1).and_then(|index| siblings.get(index)) else { break };
+        open.push(*holder);
+        let last = plan.state(*holder).last;
+        seeds = seeds.get(seeds.partition_point(|seed| *seed <= last)..).unwrap_or_default();
+    }
+    filled.is_legal &= open.len() <= start + 1;
+    if let Some(opened) = open.get_mut(start..) {
+        opened.reverse();
+    }
 }
 
 fn leaves(plan: &Plan, active: &[StateId]) -> Vec<StateId> {

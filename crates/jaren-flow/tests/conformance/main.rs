@@ -1,0 +1,6 @@
+//! The conformance corpus, for all of it that is pure.
+
+mod corpus;
+mod dag;
+mod statechart;
+mod workflow;
