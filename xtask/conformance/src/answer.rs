@@ -16,6 +16,12 @@ impl Rules {
     pub(crate) const EXACT: Self = Self { order: false, approx: false };
 }
 
+/// A count or a position as a value.
+#[expect(clippy::cast_precision_loss, reason = "what cases count is far below 2^53")]
+pub(crate) fn count(count: u64) -> Value {
+    Value::Number(count as f64)
+}
+
 /// The expected value as it was answered: `{"@number": "NaN"}` stands for a number that JSON cannot hold.
 pub(crate) fn decode(value: &Value) -> Value {
     match value {

@@ -1,4 +1,6 @@
-//! The corpus's task registry, as far as compiling needs it: names, versions and nested versions.
+//! The corpus's task registry: names, versions and nested versions for compiling, answers for running.
+
+mod handlers;
 
 use std::collections::BTreeMap;
 
@@ -6,6 +8,7 @@ use jaren_flow::{TaskEntry, TaskVersions};
 use jaren_json::Value;
 
 use crate::case::Case;
+pub(crate) use handlers::{Called, Handlers};
 
 /// Every task that the corpus names.
 const NAMES: [&str; 9] = ["echo", "with", "both", "add1", "fail", "null", "turn", "flaky", "cancel"];

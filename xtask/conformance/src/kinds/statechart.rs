@@ -6,7 +6,7 @@ use jaren_flow::statechart::{CompileOptions, Snapshot, Statechart, Step, StepRes
 use jaren_flow::{Effect, FlowError};
 use jaren_json::{Array, ObjectBuilder, Str, Value, value};
 
-use crate::answer::{Rules, decode, same};
+use crate::answer::{Rules, count, decode, same};
 use crate::case::Case;
 use crate::errors;
 use crate::kind::Outcome;
@@ -126,13 +126,9 @@ fn shown(done: &StepResult) -> Value {
     members.insert("errors", errors.collect::<Array>());
     members.insert("entered", names(&done.entered));
     members.insert("exited", names(&done.exited));
-    members.insert("transitions", done.transitions.iter().map(|&index| number(index)).collect::<Array>());
+    members
+        .insert("transitions", done.transitions.iter().map(|&index| count(index as u64)).collect::<Array>());
     Value::Object(members.build())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "positions in a document are small")]
-fn number(index: usize) -> Value {
-    Value::Number(index as f64)
 }
 
 /// What a step gives to the call. Our types take no time that is no number: not-a-number is the nearest mistake that they
