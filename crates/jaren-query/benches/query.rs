@@ -84,8 +84,17 @@ fn rows() -> Value {
     read(text.as_bytes(), &ReadOptions::data()).unwrap()
 }
 
+/// Whether the arguments ask for this row: all rows, or those whose work has one of the words in it.
+fn asked(work: &str) -> bool {
+    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
+    words.peek().is_none() || words.any(|word| work.contains(&word))
+}
+
 /// The median of many runs.
 fn measure<T>(work: &str, by: &str, mut run: impl FnMut() -> T) {
+    if !asked(work) {
+        return;
+    }
     let started = Instant::now();
     let mut times = Vec::new();
     while times.len() < 20 || started.elapsed() < Duration::from_secs(1) {
@@ -99,6 +108,9 @@ fn measure<T>(work: &str, by: &str, mut run: impl FnMut() -> T) {
 
 /// The median of runs of a million, for what is shorter than a clock tick.
 fn many(work: &str, by: &str, mut run: impl FnMut() -> bool) {
+    if !asked(work) {
+        return;
+    }
     const TIMES: u32 = 1_000_000;
     let mut times: Vec<f64> = (0..7)
         .map(|_| {

@@ -73,7 +73,7 @@ impl<'a> Scope<'a> {
 
     /// The input where it is one value.
     #[inline]
-    pub(crate) fn whole(self) -> Option<&'a Value> {
+    pub(crate) fn whole(&self) -> Option<&'a Value> {
         match self.root {
             ScopeRoot::Value(value) => Some(value),
             ScopeRoot::Record(_) => None,
@@ -82,7 +82,7 @@ impl<'a> Scope<'a> {
 
     /// The member of that name where the input is in parts.
     #[inline]
-    pub(crate) fn part(self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn part(&self, name: &str) -> Option<&'a Value> {
         match self.root {
             ScopeRoot::Value(_) => None,
             ScopeRoot::Record(members) => {
@@ -92,7 +92,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The input as a value of its own.
-    pub(crate) fn to_value(self) -> Value {
+    pub(crate) fn build(&self) -> Value {
         match self.root {
             ScopeRoot::Value(value) => value.clone(),
             ScopeRoot::Record(members) => Value::Object(
@@ -101,7 +101,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(crate) fn external(self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn external(&self, name: &str) -> Option<&'a Value> {
         self.externals.iter().find(|(external, _)| *external == name).map(|(_, value)| *value)
     }
 }
@@ -126,26 +126,26 @@ impl Query {
 
     /// All items of the result.
     pub fn items(&self, scope: &Scope<'_>) -> Result<Vec<Value>, EvalError> {
-        Run::new(&self.0, *scope).items()
+        Run::new(&self.0, scope).items()
     }
 
     /// The first item of the result, if there is one. The whole query is evaluated.
     pub fn first(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalError> {
-        Run::new(&self.0, *scope).first()
+        Run::new(&self.0, scope).first()
     }
 
     /// The result as one value: nothing, the one item, or an array of several items.
     pub fn value(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalError> {
-        Run::new(&self.0, *scope).value()
+        Run::new(&self.0, scope).value()
     }
 
     /// The effective boolean value of the result (section 2.2).
     pub fn truth(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
-        Run::new(&self.0, *scope).root_truth()
+        Run::new(&self.0, scope).root_truth()
     }
 
     /// Whether the result has an item.
     pub fn exists(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
-        Run::new(&self.0, *scope).root_exists()
+        Run::new(&self.0, scope).root_exists()
     }
 }

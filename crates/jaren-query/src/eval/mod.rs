@@ -49,38 +49,35 @@ pub(crate) type Next<'s, 'a> = &'s mut dyn FnMut(&mut Run<'a>) -> Result<(), Sto
 /// One evaluation of a plan over a scope.
 pub(crate) struct Run<'a> {
     plan: &'a Plan,
-    scope: Scope<'a>,
+    scope: &'a Scope<'a>,
     slots: Vec<Seq<'a>>,
-    /// The external parameters by their index; empty where the plan has none.
-    externals: Vec<Option<&'a Value>>,
     /// Steps that may still be taken; without a limit more than any machine takes.
     steps_left: u64,
 }
 
 impl<'a> Run<'a> {
     #[inline]
-    pub(crate) fn new(plan: &'a Plan, scope: Scope<'a>) -> Self {
+    pub(crate) fn new(plan: &'a Plan, scope: &'a Scope<'a>) -> Self {
         Self {
             plan,
             scope,
             slots: if plan.slots == 0 { Vec::new() } else { vec![Seq::Empty; plan.slots] },
-            externals: plan.externals.iter().map(|name| scope.external(name)).collect(),
             steps_left: plan.limits.steps.map_or(u64::MAX, std::num::NonZeroU64::get),
         }
     }
 
-    pub(crate) fn items(mut self) -> Result<Vec<Value>, EvalError> {
+    pub(crate) fn items(&mut self) -> Result<Vec<Value>, EvalError> {
         let items = self.seq(&self.plan.root)?.into_vec();
         self.check_result(items.len())?;
         Ok(items.into_iter().map(Item::into_value).collect())
     }
 
-    pub(crate) fn first(mut self) -> Result<Option<Value>, EvalError> {
+    pub(crate) fn first(&mut self) -> Result<Option<Value>, EvalError> {
         let items = self.seq(&self.plan.root)?;
         Ok(items.as_slice().first().map(|item| item.value().clone()))
     }
 
-    pub(crate) fn value(mut self) -> Result<Option<Value>, EvalError> {
+    pub(crate) fn value(&mut self) -> Result<Option<Value>, EvalError> {
         Ok(match self.seq(&self.plan.root)? {
             Seq::Empty => None,
             Seq::One(item) => Some(item.into_value()),
@@ -91,13 +88,13 @@ impl<'a> Run<'a> {
         })
     }
 
-    pub(crate) fn root_truth(mut self) -> Result<bool, EvalError> {
+    pub(crate) fn root_truth(&mut self) -> Result<bool, EvalError> {
         let root = &self.plan.root;
         // Several items of the root itself are nobody's operand: reported at the document (section 10.3).
         self.truth_at(root, Places::ROOT)
     }
 
-    pub(crate) fn root_exists(mut self) -> Result<bool, EvalError> {
+    pub(crate) fn root_exists(&mut self) -> Result<bool, EvalError> {
         // Unlike `$exists`, which counts a bare path once, this counts the root as an evaluation.
         Ok(self.seq(&self.plan.root)?.len() != 0)
     }
@@ -169,17 +166,17 @@ impl<'a> Run<'a> {
     }
 
     fn external(&self, index: usize, place: Place) -> Result<&'a Value, EvalError> {
-        self.externals.get(index).copied().flatten().ok_or_else(|| {
-            let name = self.plan.externals.get(index).map_or("", |name| name);
-            self.fail(UNBOUND, place, format!("the external parameter '{name}' is not bound"))
-        })
+        let name = self.plan.externals.get(index).map_or("", |name| name);
+        self.scope
+            .external(name)
+            .ok_or_else(|| self.fail(UNBOUND, place, format!("the external parameter '{name}' is not bound")))
     }
 
     /// The input document as an item.
     fn input(&self) -> Item<'a> {
         match self.scope.whole() {
             Some(value) => Item::Ref(value),
-            None => Item::Own(self.scope.to_value()),
+            None => Item::Own(self.scope.build()),
         }
     }
 

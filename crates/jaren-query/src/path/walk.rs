@@ -7,7 +7,11 @@ use super::{Leap, Selector, Step};
 /// Follows single steps; `None` where one of them finds nothing.
 #[inline]
 pub(crate) fn step_into<'v>(value: &'v Value, steps: &[Step]) -> Option<&'v Value> {
-    steps.iter().try_fold(value, |value, step| step.child(value))
+    let mut node = value;
+    for step in steps {
+        node = step.child(node)?;
+    }
+    Some(node)
 }
 
 /// Calls `found` with each node that `leaps` select from `value`, in order; stops when it answers an error.

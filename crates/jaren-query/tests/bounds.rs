@@ -1,0 +1,122 @@
+//! Bounds: whatever the document or the input, the stack is enough and nothing panics.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::num::NonZeroU64;
+
+use jaren_json::{Array, Object, Value, value};
+use jaren_query::{CompileOptions, Limits, Query, Scope};
+
+/// The nesting that the compiler allows (`Limits::depth`).
+const NESTING_MAX: usize = 128;
+
+/// `inner` wrapped so many times.
+fn nested(times: usize, inner: Value, wrap: impl Fn(Value) -> Value) -> Value {
+    (0..times).fold(inner, |inner, _| wrap(inner))
+}
+
+/// Ways to nest an expression one level deeper.
+fn wrappers() -> Vec<(&'static str, fn(Value) -> Value)> {
+    vec![
+        ("array", |inner| Value::Array(Array::from(vec![inner]))),
+        ("member", |inner| value!({"a": inner})),
+        ("not", |inner| value!({"$not": inner})),
+        ("add", |inner| value!({"$add": [1, {"$coalesce": [inner, 1]}]})),
+        ("if", |inner| value!({"$if": [true, inner]})),
+        ("condition", |inner| value!({"$if": [inner, true]})),
+        ("let", |inner| value!({"$let": {"a": inner}, "$return": "$a"})),
+        ("for", |inner| value!({"$for": {"a": "$.rows[*]"}, "$return": inner})),
+        ("source", |inner| value!({"$for": {"a": inner}, "$return": "$a"})),
+        ("order", |inner| value!({"$for": {"a": 1}, "$orderby": "$a", "$return": inner})),
+        (
+            "group",
+            |inner| value!({"$for": {"a": 1}, "$groupby": {"g": "$a"}, "$orderby": "$g", "$return": inner}),
+        ),
+        ("fold", |inner| value!({"$fold": {"a": inner}, "$for": {"b": 1}, "$return": "$a"})),
+        ("some", |inner| value!({"$some": {"a": "$.rows[*]"}, "$satisfies": inner})),
+        ("map", |inner| value!({"$map": [["k", inner]]})),
+        ("join", |inner| value!({"$concat": [{"$exists": inner}]})),
+        ("distinct", |inner| value!({"$distinct": {"$reverse": {"$tail": {"$seq": [1, inner]}}}})),
+    ]
+}
+
+#[test]
+fn the_deepest_documents_that_compile_also_run() {
+    let input = value!({"rows": [1]});
+    for (name, wrap) in wrappers() {
+        let levels = match name {
+            "distinct" => 4,
+            "add" | "join" => 2,
+            _ => 1,
+        };
+        let deepest = nested(NESTING_MAX / levels - 1, value!("$.rows[*]"), wrap);
+        let query = Query::compile(&deepest).unwrap_or_else(|report| panic!("{name}: {report}"));
+        // An answer or an error of the language, but an end.
+        let _ = query.items(&Scope::value(&input)).is_ok();
+        let _ = query.truth(&Scope::value(&input)).is_ok();
+        let too_deep = nested(NESTING_MAX, value!("$.rows[*]"), wrap);
+        assert_eq!(Query::compile(&too_deep).unwrap_err().first().code(), "JQ0011", "{name}");
+    }
+}
+
+#[test]
+fn a_document_of_any_depth_is_refused_without_overflow() {
+    for (name, wrap) in wrappers() {
+        let report = Query::compile(&nested(20_000, value!(1), wrap)).unwrap_err();
+        assert_eq!(report.first().code(), "JQ0011", "{name}");
+    }
+}
+
+#[test]
+fn bindings_count_as_nesting() {
+    let bindings = |n: usize| (0..n).map(|i| (format!("v{i}"), value!("$.rows[*]"))).collect::<Object>();
+    let input = value!({"rows": [1]});
+    for (clause, rest) in [("$for", "$return"), ("$some", "$satisfies")] {
+        let phrase = |n| {
+            Value::Object([(clause, Value::from(bindings(n))), (rest, value!("$v0"))].into_iter().collect())
+        };
+        let query = Query::compile(&phrase(NESTING_MAX - 1)).unwrap();
+        assert_eq!(query.items(&Scope::value(&input)).unwrap().len(), 1);
+        for n in [NESTING_MAX + 1, 10_000] {
+            assert_eq!(Query::compile(&phrase(n)).unwrap_err().first().code(), "JQ0011");
+        }
+    }
+}
+
+#[test]
+fn deep_values_are_data() {
+    let deep = nested(100_000, value!(1), |inner| Value::Array(Array::from(vec![inner])));
+    let scope = Scope::value(&deep);
+    let run = |query: Value| Query::compile(&query).unwrap().items(&scope).unwrap();
+    assert_eq!(run(value!({"$count": "$..[0]"})), [value!(100_000)]);
+    assert_eq!(run(value!({"$eq": ["$", "$"]})), [value!(true)]);
+    assert_eq!(run(value!({"$count": {"$distinct": {"$seq": ["$", "$"]}}})), [value!(1)]);
+    assert_eq!(run(value!(["$"])).len(), 1);
+}
+
+#[test]
+fn a_value_may_grow_deep_in_a_fold() {
+    let query = Query::compile(
+        &value!({"$fold": {"a": 1}, "$for": {"i": {"$range": [1, 50_000]}}, "$return": ["$a"]}),
+    );
+    let items = query.unwrap().items(&Scope::value(&Value::Null)).unwrap();
+    assert_eq!(items[0].depth(), 50_000);
+}
+
+#[test]
+fn steps_end_a_loop_that_would_not() {
+    let limits = Limits { steps: NonZeroU64::new(10_000), ..Limits::default() };
+    let query =
+        value!({"$for": {"i": {"$range": [0, 9_007_199_254_740_991.0]}}, "$where": false, "$return": "$i"});
+    let query = Query::compile_with(&query, &CompileOptions { limits, ..CompileOptions::default() }).unwrap();
+    assert_eq!(query.items(&Scope::value(&Value::Null)).unwrap_err().code(), "JQ2009");
+}
+
+#[test]
+fn long_paths_are_walked_without_recursion() {
+    let path = format!("${}", "[0]".repeat(50_000));
+    let deep = nested(50_000, value!("end"), |inner| Value::Array(Array::from(vec![inner])));
+    let query = Query::compile(&value!(path)).unwrap();
+    assert_eq!(query.items(&Scope::value(&deep)).unwrap(), [value!("end")]);
+    let path = format!("${}", "[*]".repeat(65));
+    assert_eq!(Query::compile(&value!(path)).unwrap_err().first().code(), "JQ0004");
+}
