@@ -92,7 +92,7 @@ impl<'a> Attempt<'a> {
         // Our types take no time that is no number; not-a-number is the nearest mistake that they let a caller make.
         let now = call.get("now").map(|now| now.as_f64().unwrap_or(f64::NAN));
         let input = call.get("input").cloned().unwrap_or_default();
-        let saved = call.get("snapshot").cloned().or(loaded);
+        let saved = call.get("snapshot").filter(|saved| !saved.is_null()).cloned().or(loaded);
         let state = match saved {
             None => RunState::start(workflow.clone(), run_id(call), input, now),
             Some(saved) => RunState::restore(workflow.clone(), run_id(call), &saved, &input),
