@@ -1,0 +1,85 @@
+//! `jaren check`: every defect of a document, whichever of the formats it is in.
+
+use jaren::flow::dag::Dag;
+use jaren::flow::statechart::Statechart;
+use jaren::flow::workflow::Workflow;
+use jaren::flow::{DeclaredTasks, TaskVersions};
+use jaren::json::{Report, Value, value};
+
+use crate::args;
+use crate::exit::Exit;
+use crate::input::{self, Document};
+use crate::output::Output;
+use crate::problem::{Defect, Problem, report_defects};
+use crate::tasks_file;
+use crate::text;
+
+/// The formats that a document can be in, told by the member that every document has.
+#[derive(Debug, Clone, Copy)]
+enum Format {
+    Workflow,
+    Dag,
+    Statechart,
+}
+
+impl Format {
+    fn of(document: &Value) -> Option<Self> {
+        let has = |member: &str| document.get(member).is_some();
+        let found = [("$workflow", Self::Workflow), ("$dag", Self::Dag), ("$fsm", Self::Statechart)];
+        found.into_iter().find(|(member, _)| has(member)).map(|(_, format)| format)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Workflow => "workflow",
+            Self::Dag => "dag",
+            Self::Statechart => "statechart",
+        }
+    }
+
+    fn compile(self, document: &Value, tasks: &dyn TaskVersions) -> Result<(), Report> {
+        match self {
+            Self::Workflow => Workflow::compile(document, tasks).map(drop),
+            Self::Dag => Dag::compile(document, tasks).map(drop),
+            Self::Statechart => Statechart::compile(document).map(drop),
+        }
+    }
+}
+
+/// Checks a document; a defect is a problem that names all of them.
+pub(crate) fn check(arguments: &args::Check, output: &mut Output) -> Result<Exit, Problem> {
+    let document = input::document(&arguments.file)?;
+    let name = arguments.file.display().to_string();
+    let format = Format::of(&document.value).ok_or_else(|| unknown_format(&document))?;
+    let checked = match &arguments.tasks {
+        Some(path) => format.compile(&document.value, &tasks_file::read(path)?.versions()),
+        None => format.compile(&document.value, &DeclaredTasks),
+    };
+    checked.map_err(|report| refused(format.name(), &document, &report))?;
+    let object = value!({ "type": "checked", "file": name.as_str(), "format": format.name() });
+    output.print(&object, || format!("{}: a {} without defects\n", text::line(&name), format.name()));
+    Ok(Exit::Success)
+}
+
+/// The problem of a document that does not compile.
+pub(crate) fn refused(format: &str, document: &Document, report: &Report) -> Problem {
+    let defects = report_defects(report, Some(&document.source.bytes));
+    let count = match defects.len() {
+        1 => "1 defect".to_owned(),
+        more => format!("{more} defects"),
+    };
+    let message = format!("{} is no {format} that can be used: {count}", document.source.name.display());
+    Problem::defects(Exit::Document, message, Some(document.source.clone()), defects)
+}
+
+fn unknown_format(document: &Document) -> Problem {
+    let defect = Defect {
+        pointer: Some(String::new()),
+        message: "the document does not say its format".to_owned(),
+        help: Some("begin a workflow with \"$workflow\": \"0.2\", a dag with \"$dag\": \"0.1\", a statechart with \"$fsm\": \"0.2\"".to_owned()),
+        span: Some(0..1),
+        ..Defect::default()
+    };
+    let message = format!("{} is in none of the formats", document.source.name.display());
+    Problem::defects(Exit::Document, message, Some(document.source.clone()), vec![defect])
+}

@@ -1,0 +1,269 @@
+//! What `run`, `send` and `resume` share: one execution of a run, from its lock to its exit code.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jaren::durable::Storage;
+use jaren::engine::{Drive, Engine, EngineError, ErrorKind, Record, RunView, Start, Status, Tasks};
+use jaren::host::{Clock, SystemClock};
+use jaren::json::{Digest, Value, pretty, value};
+
+use crate::command_task;
+use crate::exec::Runner;
+use crate::exit::Exit;
+use crate::lock::{Asked, RunLock};
+use crate::moment;
+use crate::output::{Output, integer};
+use crate::problem::{Problem, report_defects};
+use crate::progress::Progress;
+use crate::signals::Stop;
+use crate::store;
+use crate::tasks_file::{self, TasksFile};
+use crate::text;
+
+/// A run and what is needed to execute it.
+#[derive(Debug)]
+pub(crate) struct Execution<'a> {
+    /// The run's id.
+    pub(crate) run: &'a str,
+    /// The store's path as the user gave it.
+    pub(crate) path: &'a Path,
+    /// The store.
+    pub(crate) storage: Arc<dyn Storage>,
+    /// The commands behind the tasks.
+    pub(crate) tasks: Option<TasksFile>,
+    /// Return instead of waiting for a time.
+    pub(crate) no_wait: bool,
+}
+
+/// How a run is taken in hand.
+#[derive(Debug)]
+pub(crate) enum Enter {
+    /// It is started; if it exists, it is the same run.
+    Start(Start),
+    /// It exists.
+    Open,
+}
+
+impl Execution<'_> {
+    /// Asks for the run's lock.
+    pub(crate) fn lock(&self) -> Result<Asked, Problem> {
+        RunLock::ask(self.path, &Digest::of(self.run.as_bytes()).to_string())
+    }
+
+    /// Executes the run until it is done, waits, fails, or somebody stops it.
+    pub(crate) async fn drive(
+        &self,
+        mut lock: RunLock,
+        mut enter: Enter,
+        output: &mut Output,
+    ) -> Result<Exit, Problem> {
+        let progress = Arc::new(Progress::new(output.is_json()));
+        let stop = Stop::listen(Arc::clone(&progress))
+            .map_err(|error| Problem::new(Exit::Io, format!("signals cannot be received: {error}")))?;
+        loop {
+            let ended = self.drive_locked(&lock, enter, &progress, &stop).await;
+            lock.release();
+            let waits = matches!(ended, Ok(Status::Waiting { .. }));
+            // An event that came after our last look and before the release found the run locked: it is ours to see.
+            if waits
+                && self.has_news().await?
+                && let Asked::Held(again) = self.lock()?
+            {
+                lock = again;
+                enter = Enter::Open;
+                continue;
+            }
+            progress.finish();
+            return ended.map(|status| self.report(&status, output));
+        }
+    }
+
+    async fn drive_locked(
+        &self,
+        lock: &RunLock,
+        enter: Enter,
+        progress: &Arc<Progress>,
+        stop: &Stop,
+    ) -> Result<Status, Problem> {
+        let tasks = match &self.tasks {
+            Some(file) if !file.bindings.is_empty() => {
+                let runner = Runner::start(lock.file()).map_err(|error| watcher_failed(&error))?;
+                command_task::tasks(file, &Arc::new(runner), stop)
+            }
+            _ => Tasks::new(),
+        };
+        // Each command's own limits say how long it may take to end.
+        let engine = Engine::new(Arc::clone(&self.storage), tasks).with_grace(tasks_file::TIMEOUT_MAX);
+        let mut run = match enter {
+            Enter::Start(start) => engine.start(start).await,
+            Enter::Open => engine.open(self.run).await,
+        }
+        .map_err(|error| self.problem(&error))?;
+        let shown = Arc::clone(progress);
+        let drive = Drive::new()
+            .cancelled_by(stop.at_checkpoint.clone())
+            .observed_by(move |record: &Record| shown.record(record));
+        let drive = if self.no_wait { drive.without_timers() } else { drive };
+        tokio::select! {
+            biased;
+            () = stop.at_once.cancelled() => Ok(Status::Interrupted),
+            status = run.drive(drive) => status.map_err(|error| self.problem(&error)),
+        }
+    }
+
+    /// What is stored of the run, if it exists.
+    pub(crate) async fn view(&self) -> Result<Option<RunView>, Problem> {
+        RunView::load(&self.storage, self.run).await.map_err(|error| self.problem(&error))
+    }
+
+    async fn has_news(&self) -> Result<bool, Problem> {
+        Ok(self.view().await?.is_some_and(|view| !view.inbox.is_empty()))
+    }
+
+    /// Prints where the run stands.
+    fn report(&self, status: &Status, output: &mut Output) -> Exit {
+        let run = self.run;
+        let store = self.store_option();
+        match status {
+            Status::Done { result } => {
+                let object = value!({ "type": "status", "run": run, "status": "done", "result": result });
+                output.print(&object, || format!("done\n{}\n", shown_value(result)));
+                Exit::Success
+            }
+            Status::Waiting { events, deadline } => {
+                let until = deadline.map(|at| at.get());
+                let object = value!({
+                    "type": "status", "run": run, "status": "waiting",
+                    "events": events.iter().map(String::as_str).collect::<Value>(), "until": until.map(integer),
+                });
+                output.print(&object, || {
+                    let waits =
+                        format!("waiting for {}\n", waits_for(events, until, SystemClock.now().get()));
+                    let hint = match events.first() {
+                        Some(event) => {
+                            format!("go on with: jaren send {} {}{store}\n", word(run), word(event))
+                        }
+                        None => format!("go on with: jaren resume {}{store}\n", word(run)),
+                    };
+                    waits + &hint
+                });
+                Exit::Waiting
+            }
+            Status::Interrupted => {
+                let object = value!({ "type": "status", "run": run, "status": "interrupted" });
+                output.print(&object, || format!("stopped; go on with: jaren resume {}{store}\n", word(run)));
+                Exit::Interrupted
+            }
+        }
+    }
+
+    /// The option that names the store again, where it is not the default one.
+    fn store_option(&self) -> String {
+        if self.path == Path::new("jaren.db") {
+            String::new()
+        } else {
+            format!(" --store {}", word(&self.path.display().to_string()))
+        }
+    }
+
+    /// An engine's failure as a problem.
+    pub(crate) fn problem(&self, error: &EngineError) -> Problem {
+        let run = self.run;
+        match error.kind() {
+            ErrorKind::Document => {
+                let defects = error.report().map(|report| report_defects(report, None)).unwrap_or_default();
+                let message = format!("the document of run {run:?} cannot be executed with these tasks");
+                Problem::defects(Exit::Document, message, None, defects)
+            }
+            ErrorKind::Run => self.failed(error),
+            ErrorKind::Changed => Problem::new(Exit::Conflict, format!("run {run:?}: {error}"))
+                .with_help("a run goes on with what it began with; start another one under another --id"),
+            ErrorKind::Fenced => Problem::new(Exit::Busy, format!("run {run:?}: {error}")),
+            ErrorKind::NotFound => unknown_run(run, self.path),
+            ErrorKind::Invalid => Problem::new(Exit::Usage, error.to_string()),
+            ErrorKind::Storage => {
+                match std::error::Error::source(error).and_then(|cause| cause.downcast_ref()) {
+                    Some(cause) => store::problem(self.path, cause),
+                    None => Problem::new(Exit::Store, format!("store {}: {error}", self.path.display())),
+                }
+            }
+            _ => Problem::new(Exit::Store, format!("run {run:?}: {error}")),
+        }
+    }
+
+    /// A run that failed: where, what the task said, and how to go on.
+    fn failed(&self, error: &EngineError) -> Problem {
+        let state = error.state().map(crate::progress::state_name).unwrap_or_default();
+        let place = match error.node() {
+            Some(node) if node != "task" => format!("{state}, node {node}"),
+            _ => state,
+        };
+        let mut message = format!("run {:?} failed in {place}: {error}", self.run);
+        if let Some(failure) = error.failure() {
+            message = format!("run {:?} failed in {place}: {failure}", self.run);
+            if let Some(stderr) = failure.data.get("stderr").and_then(Value::as_str) {
+                message.push_str("\nits standard error ended with:");
+                for line in stderr.lines() {
+                    message.push_str(&format!("\n  {line}"));
+                }
+            }
+        }
+        let again = format!(
+            "nothing that was stored is lost; to try again: jaren resume {}{}",
+            word(self.run),
+            self.store_option()
+        );
+        Problem::new(Exit::Failed, message).with_help(again)
+    }
+}
+
+fn watcher_failed(error: &std::io::Error) -> Problem {
+    Problem::new(Exit::Io, format!("the watcher of the commands cannot be started: {error}"))
+}
+
+/// Another process executes the run.
+pub(crate) fn busy(run: &str, holder: Option<i32>) -> Problem {
+    Problem::new(Exit::Busy, format!("run {run:?} is being executed by {}", holder_name(holder)))
+}
+
+/// The process that executes a run, in words.
+pub(crate) fn holder_name(holder: Option<i32>) -> String {
+    holder.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"))
+}
+
+/// There is no such run.
+pub(crate) fn unknown_run(run: &str, store: &Path) -> Problem {
+    let message = format!("there is no run {run:?} in store {}", store.display());
+    Problem::new(Exit::NotFound, message)
+        .with_help("`jaren runs` lists the runs of a store; --store names another one")
+}
+
+/// What a wait is for: events, a time, or both.
+pub(crate) fn waits_for(events: &[String], until_ms: Option<i64>, now_ms: i64) -> String {
+    let events = events.iter().map(|event| text::line(event).into_owned()).collect::<Vec<_>>().join(" or ");
+    match (events.is_empty(), until_ms) {
+        (false, None) => events,
+        (true, None) => "nothing".to_owned(),
+        (empty, Some(until)) => {
+            let at = format!("{} ({})", moment::utc(until), moment::distance(now_ms, until));
+            if empty { at } else { format!("{events}, or {at}") }
+        }
+    }
+}
+
+/// A value for people.
+pub(crate) fn shown_value(value: &Value) -> String {
+    // A stored value holds nothing that cannot be written.
+    text::lines(&pretty(value).unwrap_or_default()).into_owned()
+}
+
+/// A word as a shell reads it back.
+fn word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", text::line(word).replace('\'', "'\\''"))
+    }
+}

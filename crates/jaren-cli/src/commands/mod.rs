@@ -1,0 +1,9 @@
+//! One module a command, and what the commands that execute runs share.
+
+pub(crate) mod check;
+mod execute;
+pub(crate) mod resume;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod send;
+pub(crate) mod show;

@@ -1,0 +1,77 @@
+//! `jaren send`: stores an event for a run, then executes the run on.
+
+use std::sync::Arc;
+
+use jaren::engine::{Engine, Event, Refusal, Sent, Tasks};
+use jaren::json::value;
+
+use super::execute::{Enter, Execution, holder_name, unknown_run};
+use super::resume::remembered_tasks;
+use crate::args;
+use crate::exit::Exit;
+use crate::input;
+use crate::lock::Asked;
+use crate::output::Output;
+use crate::problem::Problem;
+use crate::store::{self, Use};
+use crate::text;
+
+/// Sends the event. Once it says so, the event is durable, whatever comes afterwards.
+pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<Exit, Problem> {
+    let payload = arguments.payload.as_deref().map(|text| input::argument("--payload", text)).transpose()?;
+    let storage = store::open(&arguments.store.store, Use::Write)?;
+    let mut execution = Execution {
+        run: &arguments.run,
+        path: &arguments.store.store,
+        storage: Arc::clone(&storage),
+        tasks: None,
+        no_wait: arguments.drive.no_wait,
+    };
+    let mut event = Event::new(&*arguments.event, payload.unwrap_or_default());
+    if let Some(id) = &arguments.id {
+        event = event.id(id);
+    }
+    let sent = Engine::new(storage, Tasks::new()).send(&arguments.run, event).await;
+    let sent = sent.map_err(|error| execution.problem(&error))?;
+    say(arguments, &sent, output)?;
+
+    if arguments.no_run {
+        return Ok(Exit::Success);
+    }
+    let view = execution.view().await?.ok_or_else(|| unknown_run(&arguments.run, &arguments.store.store))?;
+    execution.tasks = remembered_tasks(&view, &arguments.drive, output)?;
+    match execution.lock()? {
+        Asked::Held(lock) => execution.drive(lock, Enter::Open, output).await,
+        Asked::Busy(holder) => {
+            let object = value!({ "type": "busy", "run": arguments.run.as_str(), "process": holder });
+            output.print(&object, || {
+                format!("the run is being executed by {}, which takes the event\n", holder_name(holder))
+            });
+            Ok(Exit::Success)
+        }
+    }
+}
+
+/// Says what became of the event.
+fn say(arguments: &args::Send, sent: &Sent, output: &mut Output) -> Result<(), Problem> {
+    let run = &*arguments.run;
+    let (id, outcome) = match sent {
+        Sent::Accepted { id } => (id, "stored"),
+        Sent::Repeated { id } => (id, "repeated"),
+        Sent::Refused { id, reason } => {
+            let why = match reason {
+                Refusal::IdTaken => format!("run {run:?} was sent another event under the id {id:?} before"),
+                _ => format!("run {run:?} is done and takes no more events"),
+            };
+            return Err(Problem::new(Exit::Conflict, format!("{why}; nothing was stored")));
+        }
+    };
+    let event = &*arguments.event;
+    let object =
+        value!({ "type": "sent", "run": run, "event": event, "id": id.as_str(), "outcome": outcome });
+    output.print(&object, || match sent {
+        Sent::Repeated { .. } => format!("event {} was stored before; nothing was added\n", text::line(id)),
+        _ => format!("event {} stored\n", text::line(id)),
+    });
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! `jaren show`: one run as it is stored. It reads only, and reads what no engine would execute, too.
+
+use std::fmt::Write as _;
+
+use jaren::engine::{PendingEvent, RunFailure, RunStatus, RunView};
+use jaren::host::{Clock, SystemClock};
+use jaren::json::{Object, Value, to_text, value};
+
+use super::execute::{Execution, shown_value, unknown_run, waits_for};
+use crate::args;
+use crate::exit::Exit;
+use crate::moment;
+use crate::output::{Output, integer};
+use crate::problem::Problem;
+use crate::progress::state_name;
+use crate::store::{self, Use};
+use crate::text;
+
+/// Characters of a result that are shown to people; programs get all of it.
+const RESULT_CHARACTERS_MAX: usize = 160;
+
+/// Shows the run.
+pub(crate) async fn show(arguments: &args::Show, output: &mut Output) -> Result<Exit, Problem> {
+    let (run, path) = (&*arguments.run, &*arguments.store.store);
+    let storage = store::open(path, Use::Read)?;
+    let execution = Execution { run, path, storage, tasks: None, no_wait: true };
+    let view = execution.view().await?.ok_or_else(|| unknown_run(run, path))?;
+    output.print(&to_json(&view), || to_text_lines(&view, SystemClock.now().get()));
+    Ok(Exit::Success)
+}
+
+fn to_json(view: &RunView) -> Value {
+    let waiting = (view.status == RunStatus::Waiting).then(|| {
+        value!({
+            "events": view.events.iter().map(String::as_str).collect::<Value>(),
+            "until": view.deadline.map(|at| integer(at.get())),
+        })
+    });
+    let visits: Object = view.visits.iter().map(|(state, count)| (state.as_str(), integer(*count))).collect();
+    let tasks = view.attachment.get("tasks").cloned().unwrap_or_default();
+    value!({
+        "type": "run",
+        "run": view.id.as_str(),
+        "status": view.status.as_str(),
+        "revision": view.revision.as_str(),
+        "state": view.state.as_str(),
+        "visits": visits,
+        "waiting": waiting,
+        "pending": view.inbox.iter().map(pending_json).collect::<Value>(),
+        "failure": view.failure.as_ref().map(failure_json),
+        "input": &view.input,
+        "data": &view.data,
+        "results": view.results.clone(),
+        "result": view.result.clone(),
+        "tasks": tasks,
+        "created": integer(view.created.get()),
+        "updated": integer(view.updated.get()),
+    })
+}
+
+fn pending_json(event: &PendingEvent) -> Value {
+    value!({ "id": event.id.as_str(), "event": event.name.as_str(), "payload": &event.payload, "at": integer(event.at.get()) })
+}
+
+fn failure_json(failure: &RunFailure) -> Value {
+    let task = failure.failure.as_ref().map(|task| {
+        value!({
+            "code": task.code.as_deref(),
+            "message": task.message.as_str(),
+            "stderr": task.data.get("stderr").cloned(),
+        })
+    });
+    value!({
+        "code": failure.code.as_str(),
+        "message": failure.message.as_str(),
+        "state": failure.state.as_deref(),
+        "node": failure.node.as_deref(),
+        "pointer": failure.pointer.as_deref(),
+        "task": task,
+        "at": integer(failure.at.get()),
+    })
+}
+
+/// A label and what it labels, aligned.
+fn line(out: &mut String, label: &str, value: &str) {
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(out, "{label:<10}{}", text::line(value));
+}
+
+fn to_text_lines(view: &RunView, now_ms: i64) -> String {
+    let mut out = String::new();
+    line(&mut out, "run", &view.id);
+    line(&mut out, "status", view.status.as_str());
+    line(&mut out, "revision", &view.revision);
+    line(&mut out, "state", &state_name(&view.state));
+    if view.status == RunStatus::Waiting {
+        line(&mut out, "waits for", &waits_for(&view.events, view.deadline.map(|at| at.get()), now_ms));
+    }
+    for event in &view.inbox {
+        line(&mut out, "pending", &format!("event {} ({})", event.name, event.id));
+    }
+    let visits: Vec<_> =
+        view.visits.iter().map(|(state, count)| format!("{} {count}", state_name(state))).collect();
+    line(&mut out, "visits", &visits.join(", "));
+    let moment = |ms: i64| format!("{} ({})", moment::utc(ms), moment::distance(now_ms, ms));
+    line(&mut out, "started", &moment(view.created.get()));
+    line(&mut out, "changed", &moment(view.updated.get()));
+    if let Some(path) =
+        view.attachment.get("tasks").and_then(|tasks| tasks.get("path")).and_then(Value::as_str)
+    {
+        line(&mut out, "tasks", path);
+    }
+    if let Some(failure) = &view.failure {
+        failure_lines(&mut out, failure);
+    }
+    for (state, result) in view.results.iter() {
+        line(&mut out, "result", &format!("of {}: {}", state_name(state), shortened(result)));
+    }
+    if let Some(result) = &view.result {
+        out.push_str("result\n");
+        out.push_str(&shown_value(result));
+        out.push('\n');
+    }
+    out
+}
+
+fn failure_lines(out: &mut String, failure: &RunFailure) {
+    let state = failure.state.as_deref().map(state_name).unwrap_or_default();
+    let node = failure.node.as_deref().filter(|node| *node != "task").map(|node| format!(", node {node}"));
+    line(
+        out,
+        "failed",
+        &format!("in {state}{}, {}", node.unwrap_or_default(), moment::utc(failure.at.get())),
+    );
+    let Some(task) = &failure.failure else {
+        line(out, "", &format!("{}: {}", failure.code, failure.message));
+        return;
+    };
+    line(out, "", &task.to_string());
+    let stderr = task.data.get("stderr").and_then(Value::as_str).unwrap_or_default();
+    for said in stderr.lines() {
+        line(out, "", &format!("| {said}"));
+    }
+}
+
+/// A value in one line, cut where it is long.
+fn shortened(value: &Value) -> String {
+    let whole = to_text(value).unwrap_or_default();
+    match whole.char_indices().nth(RESULT_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", whole.get(..end).unwrap_or_default()),
+        None => whole,
+    }
+}

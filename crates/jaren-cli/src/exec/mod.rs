@@ -1,0 +1,210 @@
+//! Running one command: JSON bytes in, JSON bytes out, bounded in time and size, never outliving this program.
+//!
+//! A command runs in its own process group. Three things together keep it from going on when this program dies by
+//! `kill -9`:
+//!
+//! 1. The program is started through a small guard (`jaren __exec`, see [`guard`]) that asks the kernel to kill it when
+//!    the thread that started it dies. So commands are only started on the main thread, which lives as long as the
+//!    program: the runtime is a `current_thread` one.
+//! 2. A watcher (`jaren __watch`, see [`watcher`]) knows every running group and kills the whole of it when its pipe
+//!    from us closes. This reaches the children of a command too, which the first does not.
+//! 3. The guard starts nothing before it has read one byte from us, and we send it when the watcher knows the group.
+//!
+//! The first exists on Linux alone; elsewhere the watcher does all of it.
+
+pub(crate) mod guard;
+mod pipes;
+pub(crate) mod watcher;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use self::pipes::{Pipes, Tail};
+use self::watcher::Watcher;
+use crate::tasks_file::Binding;
+
+/// Variables that every command may see.
+const ENV_ALWAYS: [&str; 9] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"];
+/// How long the pipes may stay open after the command ended: somebody who left its group may hold them.
+const PIPES_GRACE: Duration = Duration::from_secs(1);
+
+/// Starts commands and sees that they end.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    watcher: Watcher,
+}
+
+/// What a command that ended well printed on standard output.
+pub(crate) type Output = Vec<u8>;
+
+/// Why a command gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    /// It could not be started at all.
+    #[error("the command could not be started: {0}")]
+    Start(#[from] std::io::Error),
+    /// Its end could not be learned.
+    #[error("the command's end could not be learned: {0}")]
+    Wait(std::io::Error),
+    /// It ended with a status other than zero.
+    #[error("the command ended with {}", describe(*.0))]
+    Status(ExitStatus),
+    /// It ran longer than its limit.
+    #[error("the command was stopped at its time limit of {} ms (timeout in the tasks file)", .0.as_millis())]
+    Timeout(Duration),
+    /// It printed more than its limit.
+    #[error("the command was stopped because it printed more than {0} bytes (output in the tasks file)")]
+    TooMuch(usize),
+    /// We were asked to stop.
+    #[error("the command was stopped because the program was asked to stop")]
+    Stopped,
+}
+
+/// A command's end, with what it printed on standard error.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The answer, or why there is none.
+    pub(crate) result: Result<Output, CommandError>,
+    /// The end of its standard error, harmless to print.
+    pub(crate) stderr: String,
+}
+
+impl Runner {
+    /// A runner whose watcher holds `lock` until every command is gone.
+    pub(crate) fn start(lock: &File) -> std::io::Result<Self> {
+        Ok(Self { watcher: Watcher::start(lock)? })
+    }
+
+    /// Runs the command to its end. Must be called on the main thread (see the module's text).
+    ///
+    /// When `stop` is ready the command is ended. Dropping the future kills the command's group at once.
+    pub(crate) async fn run(&self, binding: &Binding, input: &[u8], stop: impl Future<Output = ()>) -> Ended {
+        match self.spawn(binding) {
+            Ok((mut child, group)) => attend(binding, &mut child, &group, input, stop).await,
+            Err(error) => Ended { result: Err(CommandError::Start(error)), stderr: String::new() },
+        }
+    }
+
+    fn spawn(&self, binding: &Binding) -> std::io::Result<(Child, Group<'_>)> {
+        let mut command = Command::new(guard::program()?);
+        command.arg0("jaren").arg(guard::EXEC).arg(std::process::id().to_string()).args(&binding.exec);
+        command.current_dir(&binding.dir).env_clear().envs(environment(&binding.env));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0).kill_on_drop(true);
+        let child = command.spawn()?;
+        let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(process_id);
+        let pid = pid.ok_or_else(|| std::io::Error::other("the command ended before it was known"))?;
+        let group = Group { pid, watcher: &self.watcher };
+        self.watcher.add(pid)?;
+        Ok((child, group))
+    }
+}
+
+/// A process id that can be one: zero and negative numbers mean something else to `kill`.
+pub(crate) fn process_id(raw: i32) -> Option<Pid> {
+    if raw > 0 { Pid::from_raw(raw) } else { None }
+}
+
+/// The variables a command sees: the usual ones, the locale, and those that its binding names.
+fn environment(allowed: &[String]) -> impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)> {
+    std::env::vars_os().filter(move |(name, _)| {
+        let is = |other: &str| name == OsStr::new(other);
+        ENV_ALWAYS.iter().any(|other| is(other))
+            || allowed.iter().any(|other| is(other))
+            || name.as_encoded_bytes().starts_with(b"LC_")
+    })
+}
+
+/// A running process group; killed when this is dropped.
+#[derive(Debug)]
+struct Group<'a> {
+    pid: Pid,
+    watcher: &'a Watcher,
+}
+
+impl Group<'_> {
+    fn signal(&self, signal: Signal) {
+        // The group may be gone already, which is what a signal is sent for.
+        let _ = kill_process_group(self.pid, signal);
+    }
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        self.watcher.remove(self.pid);
+    }
+}
+
+/// Feeds the command, reads what it prints, and ends it where it goes too far.
+async fn attend(
+    binding: &Binding,
+    child: &mut Child,
+    group: &Group<'_>,
+    input: &[u8],
+    stop: impl Future<Output = ()>,
+) -> Ended {
+    let mut stop = std::pin::pin!(stop);
+    let mut output = Vec::new();
+    let mut errors = Tail::default();
+    let result = {
+        let mut pipes = std::pin::pin!(Pipes::take(child).carry(
+            input,
+            &mut output,
+            binding.output_bytes_max,
+            &mut errors
+        ));
+        let mut open = true;
+        let mut limit = std::pin::pin!(tokio::time::sleep(binding.timeout));
+        let end = loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => break Err(CommandError::Stopped),
+                carried = &mut pipes, if open => match carried {
+                    Ok(()) => open = false,
+                    Err(pipes::TooMuch) => { open = false; break Err(CommandError::TooMuch(binding.output_bytes_max)) }
+                },
+                status = child.wait() => break status.map_err(CommandError::Wait),
+                () = &mut limit => break Err(CommandError::Timeout(binding.timeout)),
+            }
+        };
+        if end.is_err() {
+            group.signal(Signal::TERM);
+            let mut grace = std::pin::pin!(tokio::time::sleep(binding.grace));
+            loop {
+                tokio::select! {
+                    _ = child.wait() => break,
+                    () = &mut grace => break,
+                    // Read on, or a command that says goodbye would hang in a full pipe.
+                    _ = &mut pipes, if open => open = false,
+                }
+            }
+        }
+        group.signal(Signal::KILL);
+        let _ = child.wait().await;
+        let late = if open { timeout(PIPES_GRACE, &mut pipes).await.unwrap_or(Ok(())) } else { Ok(()) };
+        match (end, late) {
+            (Ok(_), Err(pipes::TooMuch)) => Err(CommandError::TooMuch(binding.output_bytes_max)),
+            (Ok(status), Ok(())) if !status.success() => Err(CommandError::Status(status)),
+            (Ok(_), Ok(())) => Ok(()),
+            (Err(error), _) => Err(error),
+        }
+    };
+    Ended { result: result.map(|()| output), stderr: errors.into_text() }
+}
+
+fn describe(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".to_owned(),
+    }
+}

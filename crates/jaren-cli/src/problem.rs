@@ -1,0 +1,239 @@
+//! What stops a command: a message, the defects of a file where there are any, and an exit code.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use anstyle::{AnsiColor, Style};
+
+use jaren::json::read::{locate, locate_key};
+use jaren::json::{Diagnostic, Pointer, Report, Value, value};
+
+use crate::exit::Exit;
+use crate::output::integer;
+use crate::snippet;
+use crate::text;
+
+/// A file that was read, kept so that its defects can be shown in place.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// The path as the user wrote it.
+    pub(crate) name: Arc<Path>,
+    /// All of its bytes.
+    pub(crate) bytes: Arc<[u8]>,
+}
+
+/// One defect of a document or a tasks file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Defect {
+    /// The format's code, where the format has one.
+    pub(crate) code: Option<&'static str>,
+    /// Where in the document, as an RFC 6901 pointer.
+    pub(crate) pointer: Option<String>,
+    /// What is wrong, a lower-case fragment.
+    pub(crate) message: String,
+    /// What the message wraps, outermost first.
+    pub(crate) causes: Vec<String>,
+    /// What to do, where the message does not say it.
+    pub(crate) help: Option<String>,
+    /// Byte offsets in the source, where they are known.
+    pub(crate) span: Option<Range<usize>>,
+}
+
+/// What stops a command.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    exit: Exit,
+    message: String,
+    help: Option<String>,
+    source: Option<Source>,
+    defects: Vec<Defect>,
+}
+
+impl Problem {
+    /// A problem that is told in one sentence.
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), help: None, source: None, defects: Vec::new() }
+    }
+
+    /// A document or tasks file with defects.
+    pub(crate) fn defects(
+        exit: Exit,
+        message: impl Into<String>,
+        source: Option<Source>,
+        defects: Vec<Defect>,
+    ) -> Self {
+        Self { source, defects, ..Self::new(exit, message) }
+    }
+
+    /// A file that cannot be read.
+    pub(crate) fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> Self {
+        let name = path.display();
+        match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Self::new(Exit::NotFound, format!("{what} {name} does not exist"))
+            }
+            _ => Self::new(Exit::Io, format!("{what} {name} cannot be read: {error}")),
+        }
+    }
+
+    /// Adds what the user can do.
+    #[must_use]
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The exit code.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// The text for people, styled; the stream strips the styles where they do not belong.
+    pub(crate) fn render(&self) -> String {
+        let mut text = String::new();
+        if let Some(source) = &self.source {
+            for defect in &self.defects {
+                render_defect(&mut text, source, defect);
+            }
+        } else {
+            for defect in &self.defects {
+                render_head(&mut text, defect.code, &defect.message);
+                render_notes(&mut text, 2, defect);
+                text.push('\n');
+            }
+        }
+        render_head(&mut text, None, &self.message);
+        if let Some(help) = &self.help {
+            render_note(&mut text, 2, "help", help);
+        }
+        text
+    }
+
+    /// The object for programs.
+    pub(crate) fn to_json(&self) -> Value {
+        let file = self.source.as_ref().map(|source| source.name.display().to_string());
+        let defects: Vec<Value> =
+            self.defects.iter().map(|defect| defect.to_json(self.source.as_ref())).collect();
+        value!({
+            "type": "error",
+            "exit": self.exit.word(),
+            "message": self.message.as_str(),
+            "help": self.help.as_deref(),
+            "file": file.as_deref(),
+            "defects": defects,
+        })
+    }
+}
+
+impl Defect {
+    fn to_json(&self, source: Option<&Source>) -> Value {
+        let place = source.zip(self.span.as_ref()).map(|(source, span)| snippet::place(&source.bytes, span));
+        let number =
+            |get: fn(&snippet::Place) -> usize| place.as_ref().map_or(Value::Null, |at| integer(get(at)));
+        value!({
+            "code": self.code,
+            "pointer": self.pointer.as_deref(),
+            "message": self.message.as_str(),
+            "causes": self.causes.iter().map(|cause| Value::from(cause.as_str())).collect::<Value>(),
+            "help": self.help.as_deref(),
+            "line": number(|at| at.line),
+            "column": number(|at| at.column),
+        })
+    }
+}
+
+/// Collects the defects of a compiler's report, each with its place in `source`.
+pub(crate) fn report_defects(report: &Report, source: Option<&[u8]>) -> Vec<Defect> {
+    report.iter().map(|diagnostic| diagnostic_defect(diagnostic, source)).collect()
+}
+
+fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) -> Defect {
+    let mut causes = Vec::new();
+    let mut next = diagnostic.cause();
+    while let Some(cause) = next {
+        causes.push(cause.to_string());
+        next = cause.cause();
+    }
+    Defect {
+        code: Some(diagnostic.code()),
+        pointer: Some(diagnostic.pointer().to_string()),
+        message: diagnostic.message().to_owned(),
+        causes,
+        help: code_help(diagnostic.code()).map(str::to_owned),
+        span: source.and_then(|bytes| find(bytes, diagnostic.pointer())),
+    }
+}
+
+/// Where a defect at `pointer` is shown: at the value, or at its name where the value takes several lines, or at what
+/// ought to hold it where it is missing.
+fn find(source: &[u8], pointer: &Pointer) -> Option<Range<usize>> {
+    let mut pointer = pointer.clone();
+    loop {
+        let value = locate(source, &pointer);
+        let name = locate_key(source, &pointer)
+            .filter(|_| value.is_none_or(|value| value.start.line != value.end.line));
+        if let Some(span) = name.or(value) {
+            return Some(span.start.offset..span.end.offset);
+        }
+        pointer = pointer.parent()?;
+    }
+}
+
+/// What to do about codes whose message cannot know of this program's files.
+fn code_help(code: &str) -> Option<&'static str> {
+    match code {
+        "JF0018" => Some("bind it with a [tasks.NAME] table in the file that --tasks names"),
+        "JF0019" => Some("let the document and the binding in the tasks file name the same version"),
+        _ => None,
+    }
+}
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const BOLD: Style = Style::new().bold();
+const FRAME: Style = AnsiColor::Blue.on_default().bold();
+
+fn render_defect(out: &mut String, source: &Source, defect: &Defect) {
+    render_head(out, defect.code, &defect.message);
+    let name = source.name.display().to_string();
+    let name = text::line(&name);
+    let Some(span) = &defect.span else {
+        let _ = writeln!(out, " {FRAME}-->{FRAME:#} {name}");
+        render_notes(out, 2, defect);
+        out.push('\n');
+        return;
+    };
+    let at = snippet::place(&source.bytes, span);
+    let number = at.line.to_string();
+    let margin = number.len() + 1;
+    let _ = writeln!(out, "{:margin$}{FRAME}-->{FRAME:#} {name}:{}:{}", "", at.line, at.column);
+    let _ = writeln!(out, "{:margin$} {FRAME}|{FRAME:#}", "");
+    let _ = writeln!(out, "{FRAME}{number:>margin$} |{FRAME:#} {}", at.shown);
+    let (caret, carets) = (at.caret, "^".repeat(at.carets));
+    let _ = writeln!(out, "{:margin$} {FRAME}|{FRAME:#} {:caret$}{ERROR}{carets}{ERROR:#}", "", "");
+    render_notes(out, margin + 1, defect);
+    out.push('\n');
+}
+
+fn render_head(out: &mut String, code: Option<&str>, message: &str) {
+    let code = code.map(|code| format!("[{code}]")).unwrap_or_default();
+    let _ = writeln!(out, "{ERROR}error{code}{ERROR:#}{BOLD}: {}{BOLD:#}", text::lines(message));
+}
+
+fn render_notes(out: &mut String, margin: usize, defect: &Defect) {
+    if let Some(pointer) = &defect.pointer {
+        let whole = if pointer.is_empty() { "the whole document" } else { pointer };
+        render_note(out, margin, "at", whole);
+    }
+    for cause in &defect.causes {
+        render_note(out, margin, "because", cause);
+    }
+    if let Some(help) = &defect.help {
+        render_note(out, margin, "help", help);
+    }
+}
+
+fn render_note(out: &mut String, margin: usize, label: &str, note: &str) {
+    let _ = writeln!(out, "{:margin$}{FRAME}={FRAME:#} {BOLD}{label}{BOLD:#}: {}", "", text::lines(note));
+}
