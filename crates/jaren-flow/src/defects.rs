@@ -89,12 +89,11 @@ pub(crate) fn unknown_members(
     known: &[&str],
     of: &str,
 ) {
-    for (key, _) in object.iter() {
+    for (key, _) in object {
         if !known.contains(&key) {
             let message = format!("unknown member of {of}: expected one of {}", known.join(", "));
-            defects.add(
-                Diagnostic::new(code, raw_child(pointer, key), message).with_place(pointer.child(key)),
-            );
+            defects
+                .add(Diagnostic::new(code, raw_child(pointer, key), message).with_place(pointer.child(key)));
         }
     }
 }

@@ -81,13 +81,10 @@ impl FlowError {
     /// The data that a workflow's `catch` target starts with: `{error: {code, message, nodeId}}`.
     pub fn catch_data(&self) -> Value {
         let node = self.0.node.clone().map_or(Value::Null, Value::String);
-        let error: Object = [
-            ("code", Value::from(self.0.code)),
-            ("message", Value::from(self.message())),
-            ("nodeId", node),
-        ]
-        .into_iter()
-        .collect();
+        let error: Object =
+            [("code", Value::from(self.0.code)), ("message", Value::from(self.message())), ("nodeId", node)]
+                .into_iter()
+                .collect();
         Value::Object([("error", Value::Object(error))].into_iter().collect())
     }
 }

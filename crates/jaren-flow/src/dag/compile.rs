@@ -125,6 +125,7 @@ impl<'a> Wiring<'a> {
         let from = self.end(edge.from, "from", &pointer, defects);
         let to = self.end(edge.to, "to", &pointer, defects);
         let (from, to) = (from?, to?);
+        let before = defects.count();
         if let Some(kind @ (DeclaredKind::Input | DeclaredKind::Const)) = self.kind(to) {
             let message = format!("nothing can flow into a node of kind {}", kind.name());
             defects.push("JF0015", pointer.child("to"), message);
@@ -132,9 +133,13 @@ impl<'a> Wiring<'a> {
         if self.kind(from) == Some(DeclaredKind::Output) {
             defects.push("JF0015", pointer.child("from"), "nothing can flow out of the output node");
         }
+        let wired = defects.count() == before;
         let select = edge.select.and_then(|select| {
             compile_query(select, "JF0014", &pointer.child("select"), "the select", defects)
         });
+        if !wired {
+            return None;
+        }
         let edge = Edge { from, port: edge.port.cloned(), select, index };
         self.inbound.get_mut(to)?.push(edge);
         Some((from, to))
@@ -166,7 +171,8 @@ impl<'a> Wiring<'a> {
             let pointer = Pointer::root().child("edges").child_index(edge.index);
             match &edge.port {
                 None => {
-                    let message = "where several edges or a port lead into a node, every edge into it needs a port";
+                    let message =
+                        "where several edges or a port lead into a node, every edge into it needs a port";
                     defects.push("JF0015", pointer, message);
                 }
                 Some(port) => {
@@ -236,7 +242,9 @@ fn work(
     match kind {
         DeclaredKind::Input => Some(Work::Input),
         DeclaredKind::Output => Some(Work::Output),
-        DeclaredKind::Const => document::required(object, "value", pointer, defects).cloned().map(Work::Const),
+        DeclaredKind::Const => {
+            document::required(object, "value", pointer, defects).cloned().map(Work::Const)
+        }
         DeclaredKind::Query => {
             let query = document::required(object, "query", pointer, defects)?;
             compile_query(query, "JF0014", &pointer.child("query"), "the query", defects).map(Work::Query)
@@ -283,7 +291,8 @@ fn agree(
 ) {
     match (tasks.version(name), version) {
         (TaskEntry::Missing, _) => {
-            let message = format!("no handler is registered for the task '{name}': register it or correct the name");
+            let message =
+                format!("no handler is registered for the task '{name}': register it or correct the name");
             defects.push("JF0018", pointer.child("run"), message);
         }
         (TaskEntry::Unversioned, Some(version)) => {

@@ -138,13 +138,11 @@ pub(super) fn version(
 
 /// The list of edges.
 pub(super) fn edges<'a>(document: &'a Object, defects: &mut Defects) -> Option<&'a [Value]> {
-    match document.get("edges") {
-        Some(Value::Array(edges)) => Some(edges),
-        _ => {
-            defects.push("JF0012", Pointer::root().child("edges"), "edges must be a list");
-            None
-        }
+    let edges = document.get("edges").and_then(Value::as_array);
+    if edges.is_none() {
+        defects.push("JF0012", Pointer::root().child("edges"), "edges must be a list");
     }
+    edges.map(|edges| &**edges)
 }
 
 /// One edge, its ends still names.
@@ -165,13 +163,12 @@ pub(super) fn edge<'a>(
         defects.push("JF0012", pointer.clone(), message);
         return None;
     };
-    let mut end = |member| match object.get(member) {
-        Some(Value::String(id)) => Some(id),
-        _ => {
-            let message = format!("an edge needs a string \"{member}\"");
-            defects.push("JF0012", pointer.child(member), message);
-            None
+    let mut end = |member| {
+        if let Some(Value::String(id)) = object.get(member) {
+            return Some(id);
         }
+        defects.push("JF0012", pointer.child(member), format!("an edge needs a string \"{member}\""));
+        None
     };
     let (from, to) = (end("from"), end("to"));
     let port = match object.get("port") {

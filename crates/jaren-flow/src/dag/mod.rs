@@ -161,7 +161,10 @@ impl Dag {
 
     /// Positions come from this dag's own list; any other is the caller's mistake.
     fn node(&self, node: usize) -> Result<&Node, FlowError> {
-        self.plan.nodes.get(node).ok_or_else(|| FlowError::new("JF2006", "no node of this dag has that position"))
+        self.plan
+            .nodes
+            .get(node)
+            .ok_or_else(|| FlowError::new("JF2006", "no node of this dag has that position"))
     }
 }
 

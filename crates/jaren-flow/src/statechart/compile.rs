@@ -155,7 +155,10 @@ impl Tree {
                 }
             }
         }
-        if kind != DeclaredType::Compound && state.initial.is_some() && !self.is_displaced(state.initial.as_deref()) {
+        if kind != DeclaredType::Compound
+            && state.initial.is_some()
+            && !self.is_displaced(state.initial.as_deref())
+        {
             let message = format!("only a compound state has an initial, this one is {}", kind.name());
             defects.push(CODE, state.pointer.child("initial"), message);
         }
@@ -227,7 +230,9 @@ impl Tree {
         }
         // A state's last descendant is that of its last child, and children come after their parents.
         for position in (0..states.len()).rev() {
-            let Some((parent, last)) = states.get(position).map(|state| (state.parent, state.last)) else { continue };
+            let Some((parent, last)) = states.get(position).map(|state| (state.parent, state.last)) else {
+                continue;
+            };
             if let Some(parent) = parent.and_then(|parent| states.get_mut(parent.0)) {
                 parent.last = parent.last.max(last);
             }
@@ -311,9 +316,7 @@ fn transition(item: &Value, pointer: &Pointer, plan: &Plan, defects: &mut Defect
         if let Some(member) = member.filter(|member| item.get(member).is_some()) {
             place.push(member);
         }
-        defects.add(
-            Diagnostic::new(CODE, pointer.clone(), message).with_place(place),
-        );
+        defects.add(Diagnostic::new(CODE, pointer.clone(), message).with_place(place));
     }
     let object = item.as_object()?;
     document::transition_members(object, pointer, defects);

@@ -87,7 +87,8 @@ pub(super) fn states(document: &Object, defects: &mut Defects) -> Vec<StateDocum
     for (index, item) in items.iter().enumerate() {
         let pointer = pointer.child_index(index);
         let Some(id) = state_id(item) else {
-            let message = format!("a state is an id or an object with a non-empty \"id\", found {}", item.kind());
+            let message =
+                format!("a state is an id or an object with a non-empty \"id\", found {}", item.kind());
             defects.push(CODE, pointer, message);
             continue;
         };

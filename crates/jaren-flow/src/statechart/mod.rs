@@ -18,10 +18,10 @@ use std::sync::Arc;
 use jaren_json::{Diagnostic, Report, Str, Value};
 
 use self::plan::Plan;
-use self::turn::Turn;
-pub(crate) use self::snapshot::safe_integer;
 pub use self::session::{Session, SessionError, SnapshotStore};
 pub use self::snapshot::Snapshot;
+pub(crate) use self::snapshot::safe_integer;
+use self::turn::Turn;
 use crate::defects::Defects;
 use crate::effect::Effect;
 use crate::error::FlowError;

@@ -161,7 +161,9 @@ impl Plan {
     pub(super) fn leaf_ids(&self, leaves: &[StateId]) -> Value {
         match leaves {
             [leaf] => self.state(*leaf).alone.clone(),
-            _ => Value::Array(leaves.iter().map(|leaf| Value::String(self.state(*leaf).id.clone())).collect()),
+            _ => {
+                Value::Array(leaves.iter().map(|leaf| Value::String(self.state(*leaf).id.clone())).collect())
+            }
         }
     }
 

@@ -182,8 +182,7 @@ fn finite(value: Option<&Value>) -> Option<f64> {
 /// A list of distinct declared states, in tree order.
 fn ids(plan: &Plan, value: Option<&Value>) -> Option<Vec<StateId>> {
     let items = value?.as_array()?;
-    let mut ids: Vec<StateId> =
-        items.iter().map(|item| plan.find(item.as_str()?)).collect::<Option<_>>()?;
+    let mut ids: Vec<StateId> = items.iter().map(|item| plan.find(item.as_str()?)).collect::<Option<_>>()?;
     ids.sort_unstable();
     let distinct = ids.windows(2).all(|pair| pair.first() != pair.last());
     (distinct && !ids.is_empty()).then_some(ids)
@@ -218,7 +217,7 @@ fn configuration(plan: &Plan, value: Option<&Value>, root: Option<StateId>) -> O
 
 fn remembered(plan: &Plan, history: &Object) -> Result<BTreeMap<StateId, Vec<StateId>>, FlowError> {
     let mut records = BTreeMap::new();
-    for (id, record) in history.iter() {
+    for (id, record) in history {
         let found = plan.find(id).map(|id| (id, plan.state(id)));
         let Some((id, Kind::History(mode), Some(parent))) =
             found.map(|(id, state)| (id, state.kind, state.parent))
@@ -238,12 +237,7 @@ fn remembered(plan: &Plan, history: &Object) -> Result<BTreeMap<StateId, Vec<Sta
     Ok(records)
 }
 
-fn running(
-    plan: &Plan,
-    timers: &[Value],
-    active: &[StateId],
-    serial: u64,
-) -> Result<Vec<Timer>, FlowError> {
+fn running(plan: &Plan, timers: &[Value], active: &[StateId], serial: u64) -> Result<Vec<Timer>, FlowError> {
     let mut seen = BTreeSet::new();
     let mut tokens = BTreeSet::new();
     let mut running = Vec::with_capacity(timers.len());

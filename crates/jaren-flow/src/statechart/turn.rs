@@ -224,17 +224,14 @@ impl<'p> Turn<'p> {
         let mut enabled = Vec::new();
         for leaf in &leaves {
             for source in plan.lineage(*leaf) {
-                let found = match scanned.get(&source) {
-                    Some(found) => *found,
-                    None => {
-                        let first = self.first_enabled(plan.state(source), cause, active, scope);
-                        enabled.extend(first);
-                        if leaves.len() > 1 {
-                            scanned.insert(source, first.is_some());
-                        }
-                        first.is_some()
+                let found = scanned.get(&source).copied().unwrap_or_else(|| {
+                    let first = self.first_enabled(plan.state(source), cause, active, scope);
+                    enabled.extend(first);
+                    if leaves.len() > 1 {
+                        scanned.insert(source, first.is_some());
                     }
-                };
+                    first.is_some()
+                });
                 if found {
                     break;
                 }
@@ -293,9 +290,9 @@ impl<'p> Turn<'p> {
         for id in exiting.iter().rev() {
             self.resolve(&plan.state(*id).exit, scope);
         }
-        self.control.timers.retain(|timer| {
-            exiting.binary_search(&plan.transition(timer.transition).from).is_err()
-        });
+        self.control
+            .timers
+            .retain(|timer| exiting.binary_search(&plan.transition(timer.transition).from).is_err());
         for transition in transitions() {
             self.resolve(&transition.effects, scope);
         }
@@ -467,7 +464,9 @@ fn resolve_conflicts(plan: &Plan, enabled: Vec<usize>) -> Vec<usize> {
 
 /// Whether two transitions exit a common state or one's source is within the other's.
 fn conflict(plan: &Plan, a: &Transition, b: &Transition) -> bool {
-    plan.is_within(a.from, b.from) || plan.is_within(b.from, a.from) || exits_overlap(plan, a.domain, b.domain)
+    plan.is_within(a.from, b.from)
+        || plan.is_within(b.from, a.from)
+        || exits_overlap(plan, a.domain, b.domain)
 }
 
 /// Whether something is active below both: below the inner one of two nested domains, unless that is a leaf.

@@ -29,8 +29,7 @@ pub(super) struct Plan {
 pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Plan> {
     let draft = draft(document, defects)?;
     let Draft { lowered, states: drafted, chart } = draft;
-    let states: Vec<State> =
-        drafted.into_iter().map(|state| compile_state(state, tasks, defects)).collect();
+    let states: Vec<State> = drafted.into_iter().map(|state| compile_state(state, tasks, defects)).collect();
     let chart = chart.filter(|_| defects.count() == 0)?;
     let by_id = states.iter().enumerate().map(|(index, state)| (state.id.clone(), index)).collect();
     let mut task_versions = BTreeMap::new();

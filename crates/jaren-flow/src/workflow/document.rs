@@ -186,7 +186,11 @@ pub(super) fn answer<'a>(
     let object = branch.as_object().filter(|object| only(object, &["event", "to", "guard"]));
     let event = object.and_then(|object| nonblank(object.get("event")));
     if event.is_none() {
-        defects.push(CODE, pointer.clone(), "a wait's branch is {event, to, guard?} with an event that is not blank");
+        defects.push(
+            CODE,
+            pointer.clone(),
+            "a wait's branch is {event, to, guard?} with an event that is not blank",
+        );
     }
     event.map(|event| (event, branch.get("guard"), branch.get("to")))
 }

@@ -110,7 +110,9 @@ pub(super) fn draft(document: &Value, defects: &mut Defects) -> Option<Draft> {
     let mut walk = Walk::default();
     let initial = walk.scope(Some(head), &Scope::root(), defects);
     for index in proof::unbounded(&walk.links) {
-        let Some(state) = walk.links.get(index).and_then(|links| Pointer::parse(&links.id).ok()) else { continue };
+        let Some(state) = walk.links.get(index).and_then(|links| Pointer::parse(&links.id).ok()) else {
+            continue;
+        };
         let message = "an automatic cycle leads through this state: give a state of the cycle a limit";
         defects.push("JF0022", state, message);
     }
@@ -199,7 +201,7 @@ impl Walk {
             let message = "initial must name a state of this scope";
             defects.push(CODE, scope.prefix.child("initial"), message);
         }
-        for (name, spec) in states.iter() {
+        for (name, spec) in states {
             let pointer = scope.states().child(name);
             if let Some(state) = document::state(name, spec, &pointer, defects) {
                 self.state(&state, pointer, states, scope, defects);
@@ -239,7 +241,7 @@ impl Walk {
         let mut from = Source { walk: self, links, id, pointer, siblings, scope };
         match state.form {
             Form::Work => {
-                let dag = document::work(state.object, &from.pointer, defects).map(dag_of);
+                let dag = document::work(state.object, &from.pointer, defects).as_ref().map(dag_of);
                 from.edge(state.object.get("then"), "then", &[("event", Value::from(DONE))], defects);
                 if let Some(catch) = state.object.get("catch") {
                     from.edge(Some(catch), "catch", &[("event", Value::from(ERROR))], defects);
@@ -263,12 +265,7 @@ impl Walk {
     }
 
     /// Compiles the chart when the document is sound so far, otherwise only its guards; JF0007 either way.
-    fn chart(
-        &self,
-        fsm: &Value,
-        sound: bool,
-        defects: &mut Defects,
-    ) -> Option<Statechart> {
+    fn chart(&self, fsm: &Value, sound: bool, defects: &mut Defects) -> Option<Statechart> {
         let mut inner = Defects::default();
         let mut chart = None;
         if sound {
@@ -337,13 +334,7 @@ impl Source<'_, '_> {
     }
 
     /// An automatic edge whose target is the member `member` of the state.
-    fn edge(
-        &mut self,
-        to: Option<&Value>,
-        member: &str,
-        fields: &[(&str, Value)],
-        defects: &mut Defects,
-    ) {
+    fn edge(&mut self, to: Option<&Value>, member: &str, fields: &[(&str, Value)], defects: &mut Defects) {
         let place = self.pointer.child(member);
         if let Some(to) = self.resolve(to, place.clone(), defects) {
             self.transition(&to, fields, place);
@@ -352,7 +343,8 @@ impl Source<'_, '_> {
     }
 
     fn choose(&mut self, state: &StateDocument<'_>, defects: &mut Defects) {
-        for (index, branch) in document::branches(state.object, Form::Choose, &self.pointer, defects).iter().enumerate()
+        for (index, branch) in
+            document::branches(state.object, Form::Choose, &self.pointer, defects).iter().enumerate()
         {
             let pointer = self.pointer.child("choose").child_index(index);
             let Some((guard, to)) = document::choice(branch, &pointer, defects) else { continue };
@@ -367,7 +359,9 @@ impl Source<'_, '_> {
     }
 
     fn wait(&mut self, state: &StateDocument<'_>, defects: &mut Defects) {
-        for (index, branch) in document::branches(state.object, Form::On, &self.pointer, defects).iter().enumerate() {
+        for (index, branch) in
+            document::branches(state.object, Form::On, &self.pointer, defects).iter().enumerate()
+        {
             let pointer = self.pointer.child("on").child_index(index);
             let Some((event, guard, to)) = document::answer(branch, &pointer, defects) else { continue };
             // An event comes from outside: such an edge is no link.
@@ -407,12 +401,12 @@ impl Source<'_, '_> {
 }
 
 /// The dag of a work state, and whether it is written here for a task.
-fn dag_of(work: WorkDocument<'_>) -> (Value, bool) {
+fn dag_of(work: &WorkDocument<'_>) -> (Value, bool) {
     match work {
         WorkDocument::Task { task, version, with } => {
-            let node = value!({ "kind": "task", "run": task, "version": version, "checkpoint": true });
+            let node = value!({ "kind": "task", "run": *task, "version": *version, "checkpoint": true });
             let node = match (node, with) {
-                (Value::Object(node), Some(with)) => Value::Object(node.with("with", with.clone())),
+                (Value::Object(node), Some(with)) => Value::Object(node.with("with", *with)),
                 (node, _) => node,
             };
             let dag = value!({
@@ -440,7 +434,9 @@ fn with_kept_output(dag: &Value) -> Value {
         other => other.clone(),
     };
     let nodes = match dag.get("nodes") {
-        Some(Value::Object(nodes)) => nodes.iter().map(|(id, node)| (id, keep(node))).collect::<Object>().into(),
+        Some(Value::Object(nodes)) => {
+            nodes.iter().map(|(id, node)| (id, keep(node))).collect::<Object>().into()
+        }
         Some(Value::Array(nodes)) => Value::Array(nodes.iter().map(keep).collect()),
         _ => return dag.clone(),
     };

@@ -63,7 +63,8 @@ impl Revisions {
     /// `{control, dags}`.
     pub fn to_value(&self) -> Value {
         let dags = self.dags.iter().map(|(state, revision)| (state.clone(), Value::from(revision.as_str())));
-        let members = [("control", Value::from(self.control.as_str())), ("dags", Value::Object(dags.collect()))];
+        let members =
+            [("control", Value::from(self.control.as_str())), ("dags", Value::Object(dags.collect()))];
         Value::Object(members.into_iter().collect())
     }
 }

@@ -44,17 +44,14 @@ pub(super) fn unbounded(states: &[Links]) -> Vec<usize> {
                 }
             }
             let Some((index, followed)) = walk.last_mut() else { break };
-            match states.get(*index).and_then(|state| state.next.get(*followed)) {
-                Some(next) => {
-                    *followed += 1;
-                    step = by_id.get(next.as_str()).copied();
+            if let Some(next) = states.get(*index).and_then(|state| state.next.get(*followed)) {
+                *followed += 1;
+                step = by_id.get(next.as_str()).copied();
+            } else {
+                if let Some(mark) = marks.get_mut(*index) {
+                    *mark = Mark::Closed;
                 }
-                None => {
-                    if let Some(mark) = marks.get_mut(*index) {
-                        *mark = Mark::Closed;
-                    }
-                    walk.pop();
-                }
+                walk.pop();
             }
         }
     }

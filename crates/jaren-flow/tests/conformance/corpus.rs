@@ -64,7 +64,11 @@ pub(crate) fn decode(value: &Value) -> Value {
 }
 
 pub(crate) fn equal(what: &str, found: &Value, expected: &Value) -> Result<(), String> {
-    if *found == decode(expected) { Ok(()) } else { Err(format!("{what}: expected {expected}, found {found}")) }
+    if *found == decode(expected) {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected}, found {found}"))
+    }
 }
 
 /// Whether the first defect is the one that the case names: code, pointer and the query error it wraps.

@@ -1,8 +1,6 @@
 //! The dag cases of the conformance corpus: compiling, and the pure part of runs by a scheduler that calls the
 //! corpus's synchronous tasks in place.
 
-
-
 use crate::corpus::{Registry, check, decode, equal, same_defect, text};
 use jaren_flow::FlowError;
 use jaren_flow::dag::{Dag, Evaluated, TaskCall};
@@ -27,7 +25,8 @@ fn compile(case: &Value) -> Result<Option<Dag>, String> {
 
 fn stylesheets(case: &Value) -> Option<&'static str> {
     let nodes = case.get("document")?.get("nodes")?.as_object()?;
-    let styled = nodes.values().iter().any(|node| text(node, "kind") == "jslt" && node.get("stylesheet").is_some());
+    let styled =
+        nodes.values().iter().any(|node| text(node, "kind") == "jslt" && node.get("stylesheet").is_some());
     styled.then_some("stylesheet nodes are not built yet")
 }
 
@@ -53,8 +52,7 @@ fn execute(dag: &Dag, input: &Value) -> Option<Result<Value, FlowError>> {
             values[*node].is_none() && inbound.iter().all(|edge| values[edge.from()].is_some())
         };
         let node = (0..values.len()).find(ready).expect("a compiled dag has no cycle");
-        let evaluated =
-            dag.scope(node, input, &values).and_then(|scope| dag.evaluate(node, &scope));
+        let evaluated = dag.scope(node, input, &values).and_then(|scope| dag.evaluate(node, &scope));
         values[node] = Some(match evaluated {
             Ok(Evaluated::Value(value)) => value,
             Ok(Evaluated::Task(task)) => match call(&task)? {
@@ -74,7 +72,8 @@ fn run(case: &Value) -> Result<(), String> {
         let input = run.get("input").map(decode).unwrap_or_default();
         let expect = run.get("expect").unwrap();
         if let (Some(expected), Some(revision)) = (expect.get("identity"), case.get("revision")) {
-            let identity = dag.identity(revision.as_str().unwrap(), &input).map_err(|error| error.to_string())?;
+            let identity =
+                dag.identity(revision.as_str().unwrap(), &input).map_err(|error| error.to_string())?;
             equal(&format!("run {index} identity"), &identity, expected)?;
         }
         // Stored values, failing stores and signals belong to the engine.
@@ -83,14 +82,17 @@ fn run(case: &Value) -> Result<(), String> {
         }
         match (execute(&dag, &input), expect.get("error")) {
             (None, _) => {}
-            (Some(Ok(result)), None) => equal(&format!("run {index}"), &result, expect.get("result").unwrap())?,
+            (Some(Ok(result)), None) => {
+                equal(&format!("run {index}"), &result, expect.get("result").unwrap())?
+            }
             (Some(Err(found)), Some(error)) => {
-                let cause = error.get("cause").map(|cause| text(cause, "code"));
+                let under = error.get("cause").map(|under| text(under, "code"));
                 // Which of two failing nodes is first depends on the order of tasks that take time.
                 let same = found.code() == text(error, "code")
-                    && found.pointer().map(|pointer| pointer.as_str()) == error.get("docPath").and_then(Value::as_str)
+                    && found.pointer().map(|pointer| pointer.as_str())
+                        == error.get("docPath").and_then(Value::as_str)
                     && found.node().map(|node| node.as_str()) == error.get("nodeId").and_then(Value::as_str)
-                    && cause.is_none_or(|code| found.cause().is_some_and(|cause| cause.code() == code));
+                    && under.is_none_or(|code| found.cause().is_some_and(|cause| cause.code() == code));
                 if !same {
                     return Err(format!("run {index}: expected {error}, found {found}"));
                 }

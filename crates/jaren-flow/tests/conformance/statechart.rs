@@ -1,7 +1,5 @@
 //! The statechart cases of the conformance corpus: compile, scripts of pure steps, and sessions.
 
-
-
 use crate::corpus::{built, check, decode, equal, same_defect, text};
 use jaren_flow::FlowError;
 use jaren_flow::statechart::{
@@ -157,9 +155,7 @@ fn without_messages(answer: &Value) -> Value {
         object = object.with("initial", without_messages(&initial));
     }
     if let Some(errors) = object.get("errors").and_then(Value::as_array).cloned() {
-        let plain = errors.iter().map(|error| {
-            Value::Object(error.as_object().unwrap().without("message"))
-        });
+        let plain = errors.iter().map(|error| Value::Object(error.as_object().unwrap().without("message")));
         object = object.with("errors", plain.collect::<Value>());
     }
     Value::Object(object)
@@ -171,7 +167,8 @@ fn run(case: &Value) -> Result<(), String> {
         options.microsteps_max = max;
     }
     let expect = case.get("expect").unwrap();
-    let chart = match (Statechart::compile_with(case.get("document").unwrap(), options), expect.get("error")) {
+    let chart = match (Statechart::compile_with(case.get("document").unwrap(), options), expect.get("error"))
+    {
         (Ok(chart), None) => chart,
         (Err(report), Some(error)) => return same_defect(report.first(), error),
         (Ok(_), Some(error)) => return Err(format!("compiles, expected {error}")),
@@ -187,7 +184,9 @@ fn run(case: &Value) -> Result<(), String> {
         match (script.run(&chart, op), error) {
             (Ok(answer), None) => equal(&what, &without_messages(&answer), expect)?,
             (Err(Answer::Flow(found)), Some(error)) => {
-                if found.code() != text(error, "code") || found.pointer().is_some() != error.get("docPath").is_some() {
+                if found.code() != text(error, "code")
+                    || found.pointer().is_some() != error.get("docPath").is_some()
+                {
                     return Err(format!("{what}: expected {error}, found {found}"));
                 }
             }
@@ -195,7 +194,9 @@ fn run(case: &Value) -> Result<(), String> {
             (Ok(answer), _) => {
                 return Err(format!("{what}: expected {expect}, found {answer}"));
             }
-            (Err(Answer::Flow(found)), None) => return Err(format!("{what}: expected {expect}, found {found}")),
+            (Err(Answer::Flow(found)), None) => {
+                return Err(format!("{what}: expected {expect}, found {found}"));
+            }
             (Err(Answer::Host), _) => return Err(format!("{what}: the store failed")),
         }
     }

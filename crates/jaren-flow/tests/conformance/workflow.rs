@@ -1,8 +1,6 @@
 //! The workflow cases of the conformance corpus that need no engine: lowering, compiling, revisions and identities.
 
-
-
-use crate::corpus::{built, Registry, check, equal, same_defect};
+use crate::corpus::{Registry, built, check, equal, same_defect};
 use jaren_flow::workflow::{Workflow, lower};
 use jaren_json::Value;
 

@@ -1,0 +1,210 @@
+//! A compiler reports every defect of a document: first the one that the reference names, the rest in document order,
+//! and each with the place where its author finds it.
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+
+use jaren_flow::DeclaredTasks;
+use jaren_flow::dag::Dag;
+use jaren_flow::statechart::{Statechart, Step};
+use jaren_flow::workflow::{Workflow, lower};
+use jaren_json::{Report, Value, value};
+
+fn pointers<T>(result: Result<T, Report>) -> Vec<String> {
+    let report = result.err().expect("the document has defects");
+    report.iter().map(|defect| format!("{} {}", defect.code(), defect.pointer())).collect()
+}
+
+fn places<T>(result: Result<T, Report>) -> Vec<String> {
+    let report = result.err().expect("the document has defects");
+    report.iter().map(|defect| format!("{} {}", defect.code(), defect.place())).collect()
+}
+
+#[test]
+fn a_statechart_with_six_defects() {
+    let document = value!({
+        "$fsm": "0.2",
+        "initial": "nowhere",
+        "states": [
+            { "id": "a", "label": 1 },
+            { "id": "b", "parent": "lost" },
+            { "id": "c", "entry": [{ "run": "" }] }
+        ],
+        "transitions": [
+            { "from": "a", "to": "c", "event": 1 },
+            { "from": "a", "to": "z" },
+            { "from": "c", "to": "a", "guard": { "$nope": 1 } }
+        ]
+    });
+    let expected = [
+        "JF0020 /states/0/label",
+        "JF0020 /initial",
+        "JF0020 /states/1/parent",
+        "JF0008 /states/2/entry/0",
+        "JF0020 /transitions/0/event",
+        "JF0020 /transitions/1",
+        "JF0007 /transitions/2/guard",
+    ];
+    assert_eq!(pointers(Statechart::compile(&document)), expected);
+    let places = places(Statechart::compile(&document));
+    assert!(places.contains(&"JF0020 /transitions/1/to".to_owned()), "{places:?}");
+}
+
+#[test]
+fn what_names_a_displaced_state_is_no_defect_of_its_own() {
+    let document = value!({
+        "$fsm": "0.2",
+        "initial": "p",
+        "states": [
+            { "id": "p", "initial": "c" },
+            { "id": "c", "parent": "q" },
+            { "id": "x", "parent": "y" },
+            { "id": "y", "parent": "x" }
+        ],
+        "transitions": []
+    });
+    assert_eq!(
+        pointers(Statechart::compile(&document)),
+        ["JF0020 /states/1/parent", "JF0020 /states/2/parent"]
+    );
+}
+
+#[test]
+fn a_dag_with_five_defects() {
+    let document = value!({
+        "$dag": "0.1",
+        "nodes": {
+            "in": { "kind": "input" },
+            "q": { "kind": "query" },
+            "t": { "kind": "task", "run": "gone", "checkpoint": true },
+            "out": { "kind": "output" }
+        },
+        "edges": [
+            { "from": "in", "to": "q" },
+            { "from": "q", "to": "nowhere" },
+            { "from": "q", "to": "in" },
+            { "from": "q", "to": "t" },
+            { "from": "t", "to": "q", "port": "" },
+            { "from": "t", "to": "out" }
+        ]
+    });
+    let expected = [
+        "JF0011 /nodes/q",
+        "JF0018 /nodes/t/run",
+        "JF0011 /nodes/t/version",
+        "JF0013 /edges/1/to",
+        "JF0015 /edges/2/to",
+        "JF0012 /edges/4/port",
+    ];
+    let found = pointers(Dag::compile(&document, &BTreeMap::new()));
+    let sorted = |list: &[String]| {
+        let mut list = list.to_vec();
+        list.sort();
+        list
+    };
+    assert_eq!(sorted(&found), sorted(&expected.map(str::to_owned)));
+    assert_eq!(found.first().map(String::as_str), Some("JF0011 /nodes/q"));
+}
+
+fn broken_workflow() -> Value {
+    value!({
+        "$workflow": "0.2",
+        "revision": "r",
+        "initial": "start",
+        "states": {
+            "start": { "work": { "task": "t", "version": "1", "with": { "x": { "$nope": 1 } } }, "then": "decide" },
+            "decide": { "choose": [{ "guard": "$[", "to": "start" }], "otherwise": "nested" },
+            "nested": { "flow": { "initial": "deep", "states": {
+                "deep": { "work": { "dag": { "$dag": "0.1", "nodes": {
+                    "i": { "kind": "input" }, "o": { "kind": "output" }
+                }, "edges": [{ "from": "i", "to": "o", "select": { "$nope": 1 } }] } }, "then": "end" },
+                "end": { "final": true }
+            } }, "then": "done" },
+            "done": { "final": true }
+        }
+    })
+}
+
+#[test]
+fn the_defects_of_a_workflow_are_shown_where_they_were_written() {
+    // The loop start → decide → start has no limit; the guard, the dag and the task's `with` do not compile.
+    let expected_pointers =
+        ["JF0022 /states/decide", "JF0014 /nodes/task/with", "JF0007 /transitions/0/guard"];
+    let found = pointers(Workflow::compile(&broken_workflow(), &DeclaredTasks));
+    assert_eq!(found.get(..3).unwrap(), expected_pointers);
+    let expected = [
+        "JF0022 /states/decide",
+        "JF0014 /states/start/work/with/x",
+        "JF0007 /states/decide/choose/0/guard",
+        "JF0014 /states/nested/flow/states/deep/work/dag/edges/0/select",
+    ];
+    assert_eq!(places(Workflow::compile(&broken_workflow(), &DeclaredTasks)), expected);
+}
+
+#[test]
+fn a_task_that_no_handler_has_is_shown_at_its_name() {
+    let document = value!({
+        "$workflow": "0.2", "revision": "r", "initial": "a",
+        "states": { "a": { "work": { "task": "t", "version": "2" }, "then": "b" }, "b": { "final": true } }
+    });
+    let registry = BTreeMap::from([("t".to_owned(), "1".to_owned())]);
+    let report = Workflow::compile(&document, &registry).unwrap_err();
+    assert_eq!(
+        (report.first().code(), report.first().place().as_str()),
+        ("JF0019", "/states/a/work/version")
+    );
+    assert_eq!(report.first().pointer().as_str(), "/nodes/task/version");
+    let report = Workflow::compile(&document, &BTreeMap::new()).unwrap_err();
+    assert_eq!((report.first().code(), report.first().place().as_str()), ("JF0018", "/states/a/work/task"));
+}
+
+#[test]
+fn an_undeclared_target_is_shown_where_it_is_named() {
+    let document = value!({
+        "$workflow": "0.2", "revision": "r", "initial": "w",
+        "states": {
+            "w": { "on": [{ "event": "go", "to": "gone" }], "after": { "ms": 1, "to": "lost" } },
+            "b": { "final": true }
+        }
+    });
+    assert_eq!(pointers(lower(&document)), ["JF0021 /states"; 2]);
+    assert_eq!(places(lower(&document)), ["JF0021 /states/w/on/0/to", "JF0021 /states/w/after/to"]);
+}
+
+#[test]
+fn deep_and_long_documents_are_refused_or_compiled_without_overflowing_the_stack() {
+    // A chain of a hundred thousand nested states, walked without recursion.
+    let count = 100_000;
+    let states: Value = (0..count)
+        .map(|index| match index {
+            0 => value!({ "id": "s0", "initial": "s1" }),
+            index if index + 1 == count => {
+                value!({ "id": (format!("s{index}")), "parent": (format!("s{}", index - 1)) })
+            }
+            index => value!({
+                "id": (format!("s{index}")),
+                "parent": (format!("s{}", index - 1)),
+                "initial": (format!("s{}", index + 1))
+            }),
+        })
+        .collect();
+    let document = value!({
+        "$fsm": "0.2", "initial": "s0", "states": states,
+        "transitions": [{ "from": "s0", "to": "s0", "event": "again" }]
+    });
+    let chart = Statechart::compile(&document).unwrap();
+    let start = chart.start(&Step::default()).unwrap();
+    assert_eq!(start.entered.len(), count);
+    assert_eq!(chart.step(&start.state, "again", &Step::default()).unwrap().exited.len(), count);
+
+    let mut deep = Value::Null;
+    for _ in 0..10_000 {
+        deep = Value::Array([deep].into_iter().collect());
+    }
+    let document = value!({
+        "$workflow": "0.2", "revision": "r", "initial": "a",
+        "states": { "a": { "work": { "task": "t", "version": "1", "with": { "$const": deep } }, "then": "b" },
+                    "b": { "final": true } }
+    });
+    assert_eq!(pointers(lower(&document)), ["JF0021 "]);
+}
