@@ -46,7 +46,12 @@ fn special(members: &Object) -> Option<f64> {
 
 /// The first difference, with its place: `at /items/0: expected 3, found "x"`.
 pub(crate) fn same(expected: &Value, found: &Value, rules: Rules) -> Result<(), String> {
-    same_at(&Pointer::default(), expected, found, rules)
+    let result = same_at(&Pointer::default(), expected, found, rules);
+    match (result, expected.get("error"), found.get("error")) {
+        // Of two errors the whole of both says more than the member in which they differ.
+        (Err(_), Some(a), Some(b)) => Err(differ(&Pointer::default(), &short(a), &short(b))),
+        (result, ..) => result,
+    }
 }
 
 fn same_at(at: &Pointer, expected: &Value, found: &Value, rules: Rules) -> Result<(), String> {
