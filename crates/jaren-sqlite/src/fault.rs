@@ -14,6 +14,8 @@ const BUSY_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Fault {
     pub(crate) kind: StorageErrorKind,
     pub(crate) retry: Retry,
+    /// The disk or the file as a whole is not to be trusted with further writes.
+    pub(crate) distrust: bool,
     message: &'static str,
     source: Option<Arc<rusqlite::Error>>,
 }
@@ -22,7 +24,9 @@ impl Fault {
     /// A failure before which, or with which, everything was rolled back.
     pub(crate) fn definite(error: rusqlite::Error) -> Self {
         let (kind, retry, message) = classify(&error);
-        Self { kind, retry, message, source: Some(Arc::new(error)) }
+        let code = error.sqlite_error_code();
+        let distrust = kind == StorageErrorKind::Io || code == Some(ErrorCode::DatabaseCorrupt);
+        Self { kind, retry, distrust, message, source: Some(Arc::new(error)) }
     }
 
     /// A failure of the commit itself: it may or may not be durable.
@@ -30,24 +34,30 @@ impl Fault {
         let (kind, _, _) = classify(&error);
         let message = "the disk failed in the middle of a commit; whether it was made is found out by opening \
                        the store anew and reading";
-        Self { kind, retry: Retry::Unknown, message, source: Some(Arc::new(error)) }
+        Self { kind, retry: Retry::Unknown, distrust: true, message, source: Some(Arc::new(error)) }
     }
 
-    /// Stored data that contradict themselves.
+    /// Stored data that contradict themselves: whoever needs them fails, nobody else.
     pub(crate) fn corrupt(message: &'static str) -> Self {
-        Self { kind: StorageErrorKind::Corrupt, retry: Retry::Never, message, source: None }
+        Self { kind: StorageErrorKind::Corrupt, retry: Retry::Never, distrust: false, message, source: None }
     }
 
     /// Somebody else kept the store for too long.
     pub(crate) fn busy(message: &'static str) -> Self {
-        Self { kind: StorageErrorKind::Busy, retry: Retry::AfterDelay(BUSY_PAUSE), message, source: None }
+        Self {
+            kind: StorageErrorKind::Busy,
+            retry: Retry::AfterDelay(BUSY_PAUSE),
+            distrust: false,
+            message,
+            source: None,
+        }
     }
 
     /// What a storage answers that this failure has stopped: the new request was not even tried.
     pub(crate) fn refusal(&self) -> Self {
         let message = "an earlier failure stopped all writing; nothing was changed, open the store anew";
         let source = self.source.clone();
-        Self { kind: StorageErrorKind::Poisoned, retry: Retry::Never, message, source }
+        Self { kind: StorageErrorKind::Poisoned, retry: Retry::Never, distrust: true, message, source }
     }
 
     /// The error for one caller.

@@ -27,6 +27,7 @@ const GROUP_BATCHES_MAX: usize = 1024;
 const GROUP_BYTES_MAX: usize = 32 << 20;
 
 pub(crate) const APPLY: &str = "apply a group of batches";
+const OPEN: &str = "open the store for writing";
 
 /// What is asked of the writer.
 enum Request {
@@ -97,47 +98,51 @@ pub(crate) fn start(
     options: SqliteOptions,
     watch: Arc<Watch>,
 ) -> Result<WriterHandle, StorageError> {
-    let failed = |error: rusqlite::Error| Fault::definite(error).error("open the store for writing");
-    let thread = |error: std::io::Error| {
-        let message = "the system cannot start a thread or create a lock file beside the store";
-        StorageError::new(StorageErrorKind::Io, Retry::Never, "open the store for writing", message)
-            .with_source(error)
-    };
-    let mut connection = open::writer(path, options.durability).map_err(failed)?;
-    let pages = Arc::new(AtomicUsize::new(0));
-    let seen = pages.clone();
-    let hook = move |_: &mut _, pages| {
-        seen.store(usize::try_from(pages).unwrap_or(0), Ordering::Relaxed);
-        Ok(())
-    };
-    connection.wal_hook(Some(hook)).map_err(failed)?;
-    let turn = Turn::open(path).map_err(thread)?;
-    let checkpoints = Arc::new(Checkpoints::default());
-    let helpers = vec![
-        checkpoints.start(path, options.durability).map_err(thread)?,
-        watch.start(ReaderSource::new(path)).map_err(thread)?,
-    ];
-    let poison = Arc::new(OnceLock::new());
-    let writer = Writer {
-        connection,
-        turn,
-        memory: Memory::default(),
-        clock: options.clock,
-        data_version: 0,
-        poison: poison.clone(),
-        watch,
-        checkpoints,
-        pages,
-        pages_due: PAGES_DUE,
-        helpers,
-    };
+    let durability = options.durability;
+    let mut writer = Writer::open(path, options, watch)?;
+    let source = ReaderSource::new(path);
+    let helpers = [writer.checkpoints.start(path, durability), writer.watch.start(source)];
+    for helper in helpers {
+        writer.helpers.push(helper.map_err(not_started)?);
+    }
+    let poison = writer.poison.clone();
     let (requests, queue) = mpsc::channel(QUEUE_MAX);
     let name = "jaren-writer".to_owned();
-    std::thread::Builder::new().name(name).spawn(move || writer.run(queue)).map_err(thread)?;
+    std::thread::Builder::new().name(name).spawn(move || writer.run(queue)).map_err(not_started)?;
     Ok(WriterHandle { requests, poison })
 }
 
+fn not_started(error: std::io::Error) -> StorageError {
+    let message = "the system cannot start a thread, or cannot create a lock file beside the store";
+    StorageError::new(StorageErrorKind::Io, Retry::Safe, OPEN, message).with_source(error)
+}
+
 impl Writer {
+    fn open(path: &Path, options: SqliteOptions, watch: Arc<Watch>) -> Result<Self, StorageError> {
+        let failed = |error: rusqlite::Error| Fault::definite(error).error(OPEN);
+        let mut connection = open::writer(path, options.durability).map_err(failed)?;
+        let pages = Arc::new(AtomicUsize::new(0));
+        let seen = pages.clone();
+        let hook = move |_: &mut _, pages| {
+            seen.store(usize::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(hook)).map_err(failed)?;
+        Ok(Self {
+            connection,
+            turn: Turn::open(path).map_err(not_started)?,
+            memory: Memory::default(),
+            clock: options.clock,
+            data_version: 0,
+            poison: Arc::default(),
+            watch,
+            checkpoints: Arc::default(),
+            pages,
+            pages_due: PAGES_DUE,
+            helpers: Vec::new(),
+        })
+    }
+
     fn run(mut self, mut queue: mpsc::Receiver<Request>) {
         let mut closing = None;
         while closing.is_none() {
@@ -237,8 +242,7 @@ impl Writer {
         {
             tracing::warn!(target: "jaren::sqlite", %error, "a failed transaction could not be rolled back");
         }
-        let distrust = matches!(fault.kind, StorageErrorKind::Io | StorageErrorKind::Corrupt);
-        if fault.retry == Retry::Unknown || distrust || !self.connection.is_autocommit() {
+        if fault.distrust || !self.connection.is_autocommit() {
             tracing::error!(target: "jaren::sqlite", kind = ?fault.kind, "the store failed; no further writes");
             let _ = self.poison.set(fault.clone()); // the first failure is the one to tell
         }
@@ -272,3 +276,6 @@ fn begin(connection: &Connection, memory: &mut Memory, data_version: &mut i64) -
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! Generated histories: the same batches on a storage and on the memory storage, and all that can be read compared.
+
+use std::sync::Arc;
+
+use jaren_durable::{
+    Address, At, Batch, Expected, FamilyQuery, MemoryStorage, Outcome, Page, Retention, Seq, SessionBatch,
+    SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored, Write,
+};
+use jaren_host::Millis;
+
+use crate::draw::Draw;
+use crate::steps::{base_of, delta_of, id, retire};
+
+const SESSIONS: [&str; 4] = ["one", "two", "three", "four"];
+const KINDS: [&str; 2] = ["kit.run", "kit.job"];
+
+/// Runs `groups` groups of random batches from a seed on storages that `next` hands out, one a group, which must all
+/// hold the same store (a reopened file, a second storage on it), and on the oracle. Panics with the seed and the
+/// group where they differ.
+pub async fn compare(seed: u64, groups: u32, mut next: impl FnMut() -> Arc<dyn Storage>) {
+    let mut draw = Draw::new(seed);
+    let oracle: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    for at in 0..groups {
+        let place = format!("seed {seed}, group {at}");
+        let subject = next();
+        let group = group(&mut draw, &oracle).await;
+        let expected = oracle.apply(group.clone()).await.expect("the oracle applies every group");
+        let found = subject.apply(group).await.unwrap_or_else(|error| panic!("{place}: {error:?}"));
+        let timeless = |outcomes: Vec<Outcome>| outcomes.into_iter().map(without_time).collect::<Vec<_>>();
+        assert_eq!(timeless(found), timeless(expected), "{place}");
+        compare_reads(&mut draw, &subject, &oracle, &place).await;
+    }
+}
+
+fn without_time(mut outcome: Outcome) -> Outcome {
+    if let Outcome::Committed(committed) = &mut outcome {
+        committed.time = Millis::new(0);
+    }
+    outcome
+}
+
+async fn group(draw: &mut Draw, oracle: &Arc<dyn Storage>) -> Vec<Batch> {
+    let mut group = Vec::new();
+    for _ in 0..=draw.below(4) {
+        let mut batch = Batch::new();
+        let first = draw.index(SESSIONS.len());
+        for at in 0..=u64::from(draw.once_in(5)) {
+            let name = SESSIONS[(first + usize::try_from(at).expect("small")) % SESSIONS.len()];
+            batch.sessions.push(part(draw, oracle, name).await);
+        }
+        group.push(batch);
+    }
+    group
+}
+
+/// A part of a batch that mostly expects what is there, and mostly writes what can be written.
+async fn part(draw: &mut Draw, oracle: &Arc<dyn Storage>, name: &str) -> SessionBatch {
+    let head = oracle.session(id(name)).await.expect("a record").map(|record| record.head);
+    let mut part = match head {
+        Some(head) if !draw.once_in(20) => SessionBatch::after(id(name), head),
+        _ => SessionBatch::create(id(name), draw.pick(&KINDS)),
+    };
+    if let (Expected::Head(head), true) = (&mut part.expected, draw.once_in(8)) {
+        *head = head.next();
+    }
+    let count = draw.below(4);
+    for _ in 0..count {
+        let address = address(draw);
+        if part.writes.iter().all(|write| write.address() != &address) || draw.once_in(50) {
+            part.writes.push(write(draw, oracle, name, address).await);
+        }
+    }
+    if draw.once_in(3) {
+        let value = draw.pick(&[None, Some("waiting"), Some("done")]);
+        part.labels.push(("status".into(), value.map(Into::into)));
+    }
+    part
+}
+
+fn address(draw: &mut Draw) -> Address {
+    match draw.below(3) {
+        0 => Address::singleton("kit.state"),
+        1 => Address::singleton("kit.newest"),
+        _ => Address::member("kit.f", draw.pick(&["", "a", "b", "a\0b", "ü"])),
+    }
+}
+
+async fn write(draw: &mut Draw, oracle: &Arc<dyn Storage>, name: &str, address: Address) -> Write {
+    let living = oracle.document(id(name), address.clone(), At::Current).await.expect("a document");
+    let retention = if address.kind() == "kit.newest" { Retention::Current } else { Retention::Full };
+    match living {
+        Some(_) if draw.once_in(6) => retire(&address),
+        Some(stored) if !draw.once_in(4) => {
+            let new = draw.changed(&stored.value);
+            let version = if draw.once_in(30) { 9 } else { stored.version };
+            delta_of(&address, &stored.value, &new, version)
+        }
+        None if draw.once_in(30) => retire(&address),
+        _ => {
+            let version = if draw.once_in(10) { 2 } else { 1 };
+            base_of(&address, &draw.value(), retention, version)
+        }
+    }
+}
+
+async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc<dyn Storage>, place: &str) {
+    for name in SESSIONS {
+        let found = subject.session(id(name)).await.expect("a record");
+        let expected = oracle.session(id(name)).await.expect("a record");
+        let head = expected.as_ref().map_or(0, |record| record.head.get());
+        assert_eq!(found.map(timeless), expected.map(timeless), "{place}, session {name}");
+
+        let after = Seq::new(draw.below(head + 1));
+        let limit = draw.index(5) + 1;
+        let log = async |storage: &Arc<dyn Storage>| {
+            let mut log = storage.changes(id(name), after, limit).await.expect("a log");
+            for commit in &mut log {
+                commit.time = Millis::new(0);
+            }
+            log
+        };
+        assert_eq!(log(subject).await, log(oracle).await, "{place}, log of {name} after {after}");
+
+        let point = if draw.once_in(2) { At::Current } else { At::Seq(Seq::new(draw.below(head + 2))) };
+        let address = address(draw);
+        let read = async |storage: &Arc<dyn Storage>| {
+            storage.document(id(name), address.clone(), point).await.map_err(|error| error.kind())
+        };
+        assert_eq!(read(subject).await, read(oracle).await, "{place}, {address} of {name} at {point:?}");
+
+        let mut query = FamilyQuery::new(id(name), "kit.f");
+        (query.at, query.limit) = (point, limit);
+        query.after = draw.once_in(2).then(|| "a".into());
+        let family = async |storage: &Arc<dyn Storage>| -> Result<Page<Stored>, StorageErrorKind> {
+            storage.family(query.clone()).await.map_err(|error| error.kind())
+        };
+        assert_eq!(family(subject).await, family(oracle).await, "{place}, {query:?}");
+    }
+    let mut query = SessionsQuery::kind(draw.pick(&KINDS)).limit(draw.index(3) + 1);
+    if draw.once_in(2) {
+        query = query.label("status", draw.pick(&["waiting", "done"]));
+    }
+    (query.newest_first, query.after) = (draw.once_in(2), draw.once_in(2).then(|| draw.below(5)));
+    let list = async |storage: &Arc<dyn Storage>| {
+        let page = storage.sessions(query.clone()).await.expect("a page");
+        Page { items: page.items.into_iter().map(timeless).collect::<Vec<_>>(), more: page.more }
+    };
+    assert_eq!(list(subject).await, list(oracle).await, "{place}, {query:?}");
+}
+
+fn timeless(mut record: SessionRecord) -> SessionRecord {
+    (record.created, record.updated) = (Millis::new(0), Millis::new(0));
+    record
+}

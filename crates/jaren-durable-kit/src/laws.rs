@@ -1,0 +1,5 @@
+//! The laws, each a function that panics when a fresh storage breaks it.
+
+pub mod conditions;
+pub mod documents;
+pub mod listings;

@@ -1,0 +1,113 @@
+//! The conformance kit of jaren storages: what every storage must do, as named laws.
+//!
+//! A host runs it on its own storage with three lines in a test:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use jaren_durable::MemoryStorage;
+//! use jaren_durable_kit::Fixture;
+//!
+//! jaren_durable_kit::laws! { Fixture::new(Arc::new(MemoryStorage::new())) }
+//! ```
+//!
+//! Each law becomes a test of its own name. [`histories::compare`] runs generated histories on a storage and on the
+//! memory storage, and compares all that can be read.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "a law fails by panicking, as a test does"
+)]
+
+mod draw;
+pub mod histories;
+pub mod laws;
+mod steps;
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use jaren_durable::Storage;
+
+/// A fresh, empty storage for one law, and what must live as long as it.
+pub struct Fixture {
+    storage: Arc<dyn Storage>,
+    kept: Option<Box<dyn Any>>,
+}
+
+impl Fixture {
+    /// A storage that needs nothing else.
+    pub fn new(storage: Arc<dyn Storage>) -> Self {
+        Self { storage, kept: None }
+    }
+
+    /// Keeps something, such as a temporary folder, until the law has ended.
+    #[must_use]
+    pub fn keeping(self, kept: impl Any) -> Self {
+        Self { kept: Some(Box::new(kept)), ..self }
+    }
+
+    /// The storage.
+    pub fn storage(&self) -> Arc<dyn Storage> {
+        self.storage.clone()
+    }
+}
+
+impl fmt::Debug for Fixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = self.kept.is_some();
+        f.debug_struct("Fixture").field("storage", &self.storage).field("kept", &kept).finish()
+    }
+}
+
+/// Runs one law to its end on a runtime of its own.
+pub fn run(law: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
+    runtime.expect("a runtime starts").block_on(law);
+}
+
+/// Makes each law a test of its own name, each on a fresh [`Fixture`] from the expression.
+#[macro_export]
+macro_rules! laws {
+    ($fixture:expr) => {
+        $crate::laws! { @each $fixture;
+            conditions::an_absent_session_reads_as_nothing
+            conditions::a_session_is_created_once
+            conditions::a_stale_head_is_a_conflict_that_changes_nothing
+            conditions::a_group_answers_each_batch
+            conditions::a_batch_sees_those_before_it
+            conditions::two_sessions_change_together_or_not_at_all
+            conditions::a_refused_batch_changes_nothing
+            conditions::limits_are_kept_at_their_edge
+            conditions::concurrent_writers_lose_no_update
+            conditions::a_dropped_apply_is_whole_or_nothing
+            documents::revisions_replay_to_the_value
+            documents::full_retention_keeps_every_point
+            documents::current_retention_refuses_the_past
+            documents::addresses_are_lossless
+            documents::lifetimes_are_half_open
+            documents::values_come_back_exactly
+            documents::a_small_change_is_stored_small
+            documents::a_version_change_is_a_base
+            listings::families_page_in_key_order
+            listings::a_family_at_a_point_has_its_members_then
+            listings::sessions_page_by_kind_and_label
+            listings::the_change_log_tells_what_each_commit_changed
+            listings::moved_wakes_whoever_waits
+        }
+    };
+    (@each $fixture:expr; $($module:ident :: $law:ident)*) => {$(
+        #[test]
+        fn $law() {
+            $crate::run(async {
+                let fixture = $fixture;
+                $crate::laws::$module::$law(fixture.storage()).await;
+            });
+        }
+    )*};
+}

@@ -1,0 +1,174 @@
+//! What is refused, and that it is not changed; opening to read; closing.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jaren_durable::{
+    Batch, Retry, Session, SessionBatch, SessionId, Singleton, Storage, StorageError, StorageErrorKind,
+};
+use jaren_json::value;
+use jaren_sqlite::{SqliteOptions, SqliteStorage};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+const NOTE: Singleton = Singleton::new("test.note", 1);
+
+fn id(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}
+
+async fn note(storage: &Arc<SqliteStorage>, name: &str, n: u32) {
+    let mut session = Session::create(storage.clone(), id(name), "test");
+    let mut change = session.change();
+    change.put(&NOTE, value!({"n": n}));
+    session.commit(change).await.unwrap();
+}
+
+/// Every file of a folder with its bytes.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| (path.clone(), std::fs::read(&path).ok())).collect()
+}
+
+/// Both ways of opening refuse the file with that kind, and leave the folder as it was.
+fn refuse(folder: &TempDir, path: &Path, kind: StorageErrorKind, says: &str) {
+    let before = contents(folder.path());
+    let check = |error: StorageError| {
+        assert_eq!((error.kind(), error.retry()), (kind, Retry::Never));
+        assert!(error.to_string().contains(says), "{error}");
+    };
+    check(SqliteStorage::open(path, SqliteOptions::new()).unwrap_err());
+    check(SqliteStorage::open(path, SqliteOptions::new().existing()).unwrap_err());
+    check(SqliteStorage::open_read_only(path).unwrap_err());
+    assert_eq!(contents(folder.path()), before);
+}
+
+#[test]
+fn what_is_not_ours_is_refused_and_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("folder")).unwrap();
+    refuse(&folder, &at("folder"), StorageErrorKind::Foreign, "is a folder");
+    std::fs::write(at("text"), "a text, and a long one: ".repeat(20)).unwrap();
+    refuse(&folder, &at("text"), StorageErrorKind::Foreign, "is not a database");
+    std::fs::write(at("short"), "SQLite format 3\0").unwrap();
+    refuse(&folder, &at("short"), StorageErrorKind::Foreign, "is not a database");
+    refuse(&folder, &at("none/test.db"), StorageErrorKind::Missing, "does not exist");
+}
+
+// The log beside a foreign database is not recovered into it either.
+#[test]
+fn a_foreign_database_with_a_log_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.db");
+    let other = Connection::open(&path).unwrap();
+    other.pragma_update(None, "journal_mode", "wal").unwrap();
+    other.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
+    refuse(&folder, &path, StorageErrorKind::Foreign, "another program");
+    let rows: i64 = other.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 1);
+}
+
+#[tokio::test]
+async fn a_later_schema_is_refused_and_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    note(&storage, "a", 1).await;
+    storage.close().await;
+    let later = Connection::open(&path).unwrap();
+    later.pragma_update(None, "user_version", 2).unwrap();
+    drop(later);
+    refuse(&folder, &path, StorageErrorKind::Newer, "schema version 2");
+}
+
+#[test]
+fn nothing_is_created_where_a_store_must_exist() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("empty"), "").unwrap();
+    let before = contents(folder.path());
+    for name in ["missing", "empty"] {
+        for error in [
+            SqliteStorage::open(at(name), SqliteOptions::new().existing()).unwrap_err(),
+            SqliteStorage::open_read_only(at(name)).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), StorageErrorKind::Missing, "{error}");
+        }
+    }
+    assert_eq!(contents(folder.path()), before);
+    SqliteStorage::open(at("empty"), SqliteOptions::new()).expect("an empty file becomes a store");
+}
+
+// The header in the main file is ours from the first moment on, so that it is known without reading the log.
+#[tokio::test]
+async fn a_store_is_known_while_it_is_open_and_unfolded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    note(&storage, "a", 1).await;
+    let second = SqliteStorage::open(&path, SqliteOptions::new().existing()).unwrap();
+    assert!(second.session(id("a")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_reader_sees_what_is_written_meanwhile_and_cannot_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let writer = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let reader = SqliteStorage::open_read_only(&path).unwrap();
+    note(&writer, "a", 1).await;
+    assert_eq!(reader.session(id("a")).await.unwrap().map(|record| record.head.get()), Some(1));
+    let batch = Batch::one(SessionBatch::create(id("b"), "test"));
+    let error = reader.apply(vec![batch]).await.unwrap_err();
+    assert_eq!((error.kind(), error.retry()), (StorageErrorKind::ReadOnly, Retry::Never));
+}
+
+#[tokio::test]
+async fn a_closed_store_is_one_file_and_can_be_read_from_a_folder_that_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a #?% name.db");
+    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    note(&storage, "a", 1).await;
+    storage.close().await;
+    assert!(!folder.path().join("a #?% name.db-wal").exists(), "the log was folded in");
+    let error = storage.session(id("a")).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Closed);
+    let error = storage.apply(vec![Batch::new()]).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Closed);
+
+    let before = std::fs::read(&path).unwrap();
+    let mut permissions = std::fs::metadata(folder.path()).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(folder.path(), permissions.clone()).unwrap();
+    let reader = Arc::new(SqliteStorage::open_read_only(&path).unwrap());
+    let mut session = Session::open(reader, id("a")).await.unwrap().expect("it exists");
+    assert_eq!(session.document(&NOTE).await.unwrap(), Some(value!({"n": 1})));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    #[expect(clippy::permissions_set_readonly_false, reason = "a temporary folder, to be deleted")]
+    permissions.set_readonly(false);
+    std::fs::set_permissions(folder.path(), permissions).unwrap();
+}
+
+// Many processes may create one store at once; each finds it whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_store_may_be_created_by_several_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let mut openers = Vec::new();
+    for n in 0..8 {
+        let path = path.clone();
+        openers.push(tokio::task::spawn_blocking(move || {
+            let storage = Arc::new(SqliteStorage::open(path, SqliteOptions::new()).unwrap());
+            tokio::runtime::Handle::current().block_on(note(&storage, &format!("s{n}"), n));
+        }));
+    }
+    for opener in openers {
+        opener.await.unwrap();
+    }
+    let reader = SqliteStorage::open_read_only(&path).unwrap();
+    let page = reader.sessions(jaren_durable::SessionsQuery::all()).await.unwrap();
+    assert_eq!(page.items.len(), 8);
+}
