@@ -348,13 +348,6 @@ impl<T> MemberList<T> {
         position
     }
 
-    pub(crate) fn remove(&mut self, name: &str) {
-        let Some(position) = self.position(name) else { return };
-        self.names.remove(position);
-        self.items.remove(position);
-        self.reindex();
-    }
-
     pub(crate) fn names(&self) -> &[Str] {
         &self.names
     }

@@ -3,7 +3,7 @@
 use crate::{CanonicalError, Pointer, Str, Value, number};
 
 /// How deep a container may lie before pretty text stops to indent further.
-const INDENT_DEPTH_MAX: usize = 64;
+const INDENT_DEPTH_MAX: usize = 32;
 
 /// Compact JSON text, members in order.
 ///

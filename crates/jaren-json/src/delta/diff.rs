@@ -3,7 +3,7 @@
 use super::is_reserved;
 use super::op::{Op, Path, Segment};
 use super::text::{overlap, utf16_len};
-use crate::{Array, Object, Str, Value, equal};
+use crate::{Array, Object, Str, Value, equal, number};
 
 /// A batch of more operations becomes one `r` (durable D13).
 pub const OPS_MAX: usize = 4096;
@@ -54,6 +54,9 @@ impl Diff {
 
     /// Compares what lies one step down.
     fn below(&mut self, segment: Segment, old: &Value, new: &Value) {
+        if old.ptr_eq(new) {
+            return;
+        }
         self.path.push(segment);
         self.value(old, new);
         self.path.pop();
@@ -73,22 +76,27 @@ impl Diff {
             }
             return;
         }
-        for (name, value) in new.keys().iter().zip(new.values()) {
+        let mut kept = 0;
+        for (index, (name, value)) in new.keys().iter().zip(new.values()).enumerate() {
+            // Most often it stands where it stood.
+            let before = match old.keys().get(index) {
+                Some(same) if same == name => old.values().get(index),
+                _ => old.get(name),
+            };
+            kept += usize::from(before.is_some());
             let segment = Segment::Key(name.clone());
-            match old.get(name) {
-                Some(before) if before.ptr_eq(value) => {}
-                Some(before) => self.below(segment, before, value),
-                None => {
-                    let path = self.path_to(segment);
-                    self.ops.push(Op::Set { path, value: value.clone() });
-                }
+            if let Some(before) = before {
+                self.below(segment, before, value);
+            } else {
+                let path = self.path_to(segment);
+                self.ops.push(Op::Set { path, value: value.clone() });
             }
             if self.ops.len() > OPS_MAX {
                 return;
             }
         }
-        for name in old.keys() {
-            if !new.contains_key(name) {
+        if kept < old.len() {
+            for name in old.keys().iter().filter(|name| !new.contains_key(name)) {
                 let path = self.path_to(Segment::Key(name.clone()));
                 self.ops.push(Op::Delete { path });
             }
@@ -107,69 +115,83 @@ impl Diff {
         if old == new {
             return;
         }
-        let path = || self.path.clone();
+        let path = self.path.clone();
         if let Some(added) = new.strip_prefix(old.as_str()) {
-            self.ops.push(Op::Append { path: path(), text: added.into() });
+            self.ops.push(Op::Append { path, text: added.into() });
             return;
         }
         let kept = overlap(old, new);
-        let (Some(gone), Some(added)) = (old.get(..old.len() - kept), new.get(kept..)) else { return };
-        if kept == 0 {
-            return self.set(&Value::from(new));
-        }
-        let (trim, append) = (
-            Op::Trim { path: path(), units: utf16_len(gone) },
-            Op::Append { path: path(), text: added.into() },
-        );
-        self.ops.push(trim);
-        if !added.is_empty() {
-            self.ops.push(append);
-        }
-    }
-
-    fn array(&mut self, old: &Array, new: &Array) {
-        let prefix = old.iter().zip(new.iter()).take_while(|(a, b)| a == b).count();
-        let (old_rest, new_rest) = (rest(old, prefix), rest(new, prefix));
-        let suffix = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
-        let (old_mid, new_mid) =
-            (head(old_rest, old_rest.len() - suffix), head(new_rest, new_rest.len() - suffix));
-        if old.len() != new.len() {
-            return self.splice(prefix, old_mid.len(), new_mid);
-        }
-        let mismatches = || old_mid.iter().zip(new_mid).filter(|(a, b)| a != b);
-        if mismatches().nth(1).is_none() {
-            return self.elements(prefix, old_mid, new_mid);
-        }
-        if let Some(order) = permutation(old_mid, new_mid) {
-            let order = (0..prefix)
-                .chain(order.into_iter().map(|from| from.saturating_add(prefix)))
-                .chain(old.len() - suffix..old.len());
-            let order = order.map(|from| from as u64).collect();
-            self.ops.push(Op::Reorder { path: self.path.clone(), order });
-            return;
-        }
-        if let Some(by) = shift(old, new) {
-            self.splice(0, by, &[]);
-            return self.splice(old.len() - by, 0, rest(new, new.len() - by));
-        }
-        if let Some(by) = shift(new, old) {
-            self.splice(old.len() - by, by, &[]);
-            return self.splice(0, 0, head(new, by));
-        }
-        self.elements(prefix, old_mid, new_mid);
-    }
-
-    fn elements(&mut self, from: usize, old: &[Value], new: &[Value]) {
-        for ((old, new), index) in old.iter().zip(new).zip(from as u64..) {
-            if !old.ptr_eq(new) {
-                self.below(Segment::Index(index), old, new);
+        match (old.len().checked_sub(kept).and_then(|gone| old.get(..gone)), new.get(kept..)) {
+            (Some(gone), Some(added)) if kept > 0 => {
+                self.ops.push(Op::Trim { path, units: utf16_len(gone) });
+                if !added.is_empty() {
+                    let path = self.path.clone();
+                    self.ops.push(Op::Append { path, text: added.into() });
+                }
             }
+            _ => self.set(&Value::from(new)),
+        }
+    }
+
+    /// One changed element, another order, a shift, or element by element; one splice where the lengths differ
+    /// (durable D12).
+    fn array(&mut self, old: &Array, new: &Array) {
+        if old.len() == new.len() {
+            // Where all but one are the same allocation, nothing needs to be compared here.
+            let middle = Middle::between(old, new, Value::ptr_eq);
+            if middle.new.len() <= 1 {
+                return self.elements(&middle);
+            }
+        }
+        let middle = Middle::between(old, new, Value::eq);
+        if old.len() != new.len() {
+            return self.splice(middle.start, middle.old.len(), middle.new);
+        }
+        if middle.old.iter().zip(middle.new).filter(|(a, b)| a != b).nth(1).is_none() {
+            return self.elements(&middle);
+        }
+        if let Some(order) = permutation(middle.old, middle.new) {
+            let moved = order.into_iter().map(|from| from.saturating_add(middle.start));
+            let end = middle.start.saturating_add(middle.old.len());
+            let order =
+                (0..middle.start).chain(moved).chain(end..old.len()).map(|from| from as u64).collect();
+            self.ops.push(Op::Reorder { path: self.path.clone(), order });
+        } else if let Some(by) = shift(old, new) {
+            self.splice(0, by, &[]);
+            self.splice(old.len() - by, 0, rest(new, new.len() - by));
+        } else if let Some(by) = shift(new, old) {
+            self.splice(old.len() - by, by, &[]);
+            self.splice(0, 0, head(new, by));
+        } else {
+            self.elements(&middle);
+        }
+    }
+
+    fn elements(&mut self, middle: &Middle<'_>) {
+        for ((old, new), index) in middle.old.iter().zip(middle.new).zip(middle.start as u64..) {
+            self.below(Segment::Index(index), old, new);
         }
     }
 
     fn splice(&mut self, index: usize, remove: usize, items: &[Value]) {
         let (index, remove, items) = (index as u64, remove as u64, items.to_vec());
         self.ops.push(Op::Splice { path: self.path.clone(), index, remove, items });
+    }
+}
+
+/// What lies between the beginning and the end that two arrays have in common.
+struct Middle<'a> {
+    start: usize,
+    old: &'a [Value],
+    new: &'a [Value],
+}
+
+impl<'a> Middle<'a> {
+    fn between(old: &'a [Value], new: &'a [Value], same: impl Fn(&Value, &Value) -> bool) -> Self {
+        let start = old.iter().zip(new).take_while(|(a, b)| same(a, b)).count();
+        let (old, new) = (rest(old, start), rest(new, start));
+        let end = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| same(a, b)).count();
+        Self { start, old: head(old, old.len() - end), new: head(new, new.len() - end) }
     }
 }
 
@@ -226,7 +248,8 @@ fn permutation(old: &[Value], new: &[Value]) -> Option<Vec<usize>> {
 
 /// About how many characters an operation has as text.
 fn cost_of_op(op: &Op) -> usize {
-    const FIXED: usize = 8;
+    // Brackets, verb and commas.
+    const FIXED: usize = 10;
     let path = |path: &Path| -> usize {
         path.iter()
             .map(|segment| match segment {
@@ -246,6 +269,13 @@ fn cost_of_op(op: &Op) -> usize {
     rest.saturating_add(FIXED)
 }
 
+fn cost_of_number(number: f64) -> usize {
+    match number::safe_integer(number) {
+        Some(integer) => integer.unsigned_abs().checked_ilog10().map_or(1, |log| log as usize + 1),
+        None => 18,
+    }
+}
+
 /// About how many characters a value has as text.
 fn cost_of(value: &Value) -> usize {
     let mut cost = 0_usize;
@@ -253,7 +283,7 @@ fn cost_of(value: &Value) -> usize {
     while let Some(value) = pending.pop() {
         cost = cost.saturating_add(match value {
             Value::Null | Value::Bool(_) => 5,
-            Value::Number(_) => 8,
+            Value::Number(number) => cost_of_number(*number),
             Value::String(text) => text.len().saturating_add(3),
             Value::Array(array) => {
                 pending.extend(array.iter());

@@ -8,6 +8,7 @@
 
 mod apply;
 mod diff;
+mod draft;
 mod error;
 mod form;
 mod op;

@@ -5,7 +5,7 @@ use super::lexer::{Lexer, Refusal};
 use super::trie::{NodeId, Trie};
 use super::{Duplicates, Integers, ReadOptions};
 use crate::object::MemberList;
-use crate::{Array, Object, Pointer, Str, Value};
+use crate::{Array, Object, Pointer, Shape, Str, Value, deep};
 
 /// Reads values from one text; their shapes are shared.
 pub(super) struct Parser<'a> {
@@ -27,6 +27,14 @@ struct Frame {
     names: Option<Names>,
     /// The place that the value to come takes, where it replaces one of the same name.
     replaces: Option<usize>,
+    /// Whether a value was replaced, so that `depth` may count one that is gone.
+    replaced: bool,
+}
+
+impl Frame {
+    fn new(base: usize, names: Option<Names>) -> Self {
+        Self { base, depth: 0, names, replaces: None, replaced: false }
+    }
 }
 
 /// The names of an open object.
@@ -81,7 +89,10 @@ impl<'a> Parser<'a> {
                 let Some(frame) = self.frames.last_mut() else { return Ok(value) };
                 frame.depth = frame.depth.max(value.depth());
                 match frame.replaces.take().and_then(|place| self.values.get_mut(frame.base + place)) {
-                    Some(replaced) => *replaced = value,
+                    Some(slot) => {
+                        *slot = value;
+                        frame.replaced = true;
+                    }
                     None => self.values.push(value),
                 }
                 match self.after_value()? {
@@ -134,7 +145,7 @@ impl<'a> Parser<'a> {
         if self.lexer.eat(b']') {
             return Ok(Some(Value::Array(Array::default())));
         }
-        self.frames.push(Frame { base: self.values.len(), depth: 0, names: None, replaces: None });
+        self.frames.push(Frame::new(self.values.len(), None));
         Ok(None)
     }
 
@@ -145,12 +156,7 @@ impl<'a> Parser<'a> {
         if self.lexer.eat(b'}') {
             return Ok(Some(Value::Object(Object::default())));
         }
-        self.frames.push(Frame {
-            base: self.values.len(),
-            depth: 0,
-            names: Some(Names::Known(0)),
-            replaces: None,
-        });
+        self.frames.push(Frame::new(self.values.len(), Some(Names::Known(0))));
         self.name("a name in double quotes or '}'").map(|()| None)
     }
 
@@ -193,13 +199,16 @@ impl<'a> Parser<'a> {
     #[inline]
     fn close(&mut self) -> Value {
         let Some(frame) = self.frames.pop() else { return Value::Null };
-        let depth = frame.depth.saturating_add(1);
+        let depth = match self.values.get(frame.base..) {
+            Some(values) if frame.replaced => deep::depth_over(values),
+            _ => frame.depth.saturating_add(1),
+        };
         match frame.names {
             None => Value::Array(Array::from_exact(self.values.drain(frame.base..), depth)),
             Some(names) => {
                 let shape = match names {
                     Names::Known(node) => self.trie.shape(node),
-                    Names::Own(list) => crate::Shape::from_distinct(list.into_parts().0),
+                    Names::Own(list) => Shape::from_distinct(list.into_parts().0),
                 };
                 Value::Object(Object::from_exact(shape, self.values.drain(frame.base..), depth))
             }
