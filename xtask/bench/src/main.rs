@@ -1,2 +1,152 @@
-//! Durable steps a second.
-fn main() {}
+//! Durable steps a second: N workflows of K sequential steps that do nothing, C at a time, each step durable before the
+//! next begins. The same work, printed with the same keys, as the peers beside the repository (`peers/README.md`).
+//!
+//! `jaren-bench N K C`, in the folder `BENCH_DIR` or a temporary one.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a bench prints what it measured")]
+
+mod document;
+mod figures;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jaren::prelude::*;
+
+use figures::Figures;
+
+/// Runs before the clock starts, so that files, caches and pages exist.
+const WARM_UP: usize = 5;
+
+/// As many threads as the peers use.
+const THREADS: usize = 2;
+
+/// N, K and C.
+#[derive(Clone, Copy)]
+struct Load {
+    workflows: usize,
+    steps: usize,
+    at_once: usize,
+}
+
+type Failed = Box<dyn Error + Send + Sync>;
+
+fn main() -> ExitCode {
+    let Some(load) = arguments() else {
+        eprintln!("usage: jaren-bench N K C: N workflows of K steps, C at a time");
+        return ExitCode::from(2);
+    };
+    match bench(load) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn arguments() -> Option<Load> {
+    let numbers: Vec<usize> =
+        std::env::args().skip(1).map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    match *numbers.as_slice() {
+        [workflows, steps, at_once] if workflows > 0 && steps > 0 && at_once > 0 => {
+            Some(Load { workflows, steps, at_once })
+        }
+        _ => None,
+    }
+}
+
+fn bench(load: Load) -> Result<String, Failed> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    let temporary = tempfile::tempdir()?;
+    let folder = std::env::var_os("BENCH_DIR").map_or_else(|| temporary.path().to_path_buf(), PathBuf::from);
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join("jaren-bench.db");
+    for ending in ["", "-wal", "-shm"] {
+        let mut path = file.clone().into_os_string();
+        path.push(ending);
+        if PathBuf::from(&path).exists() {
+            std::fs::remove_file(&path)?;
+        }
+    }
+    let starts = Arc::new(Starts::default());
+    let mut tasks = Tasks::new();
+    let marks = Arc::clone(&starts);
+    tasks.add_value("nothing", "1", move |context: TaskContext, _: Value, input: Value| {
+        marks.mark(&context.run);
+        async move { Ok(input) }
+    });
+    let storage = SqliteStorage::open(&file, SqliteOptions::new())?;
+    let engine = Engine::new(Arc::new(storage), tasks);
+    Ok(runtime.block_on(drive(engine, load, &starts))?.line("jaren-sqlite-full", load))
+}
+
+/// Runs the load and measures it.
+async fn drive(engine: Engine, load: Load, starts: &Starts) -> Result<Figures, Failed> {
+    let document = document::sequence(load.steps);
+    for run in 0..WARM_UP {
+        once(&engine, &document, format!("warm-{run}")).await?;
+    }
+    starts.take();
+    let next = Arc::new(AtomicUsize::new(0));
+    let (begin, cpu) = (Instant::now(), figures::cpu_time());
+    let callers: Vec<_> = (0..load.at_once)
+        .map(|_| {
+            let (engine, document, next) = (engine.clone(), document.clone(), Arc::clone(&next));
+            tokio::spawn(async move {
+                let mut times = Vec::new();
+                loop {
+                    let run = next.fetch_add(1, Ordering::Relaxed);
+                    if run >= load.workflows {
+                        return Ok::<_, Failed>(times);
+                    }
+                    let start = Instant::now();
+                    once(&engine, &document, format!("run-{run}")).await?;
+                    times.push(start.elapsed());
+                }
+            })
+        })
+        .collect();
+    let mut workflows = Vec::new();
+    for caller in callers {
+        workflows.extend(caller.await??);
+    }
+    let (wall, cpu) = (begin.elapsed(), figures::cpu_time().saturating_sub(cpu));
+    Ok(Figures::new(wall, cpu, starts.take(), workflows))
+}
+
+async fn once(engine: &Engine, document: &Value, id: String) -> Result<(), Failed> {
+    let mut run = engine.start(Start::new(document.clone(), Value::Null).id(id)).await?;
+    match run.drive(Drive::new()).await? {
+        Status::Done { .. } => Ok(()),
+        other => Err(format!("a run of nothing but steps ended as {other:?}").into()),
+    }
+}
+
+/// When the steps of each run began, as their task saw it.
+#[derive(Default)]
+struct Starts(Mutex<std::collections::HashMap<Arc<str>, Vec<Instant>>>);
+
+impl Starts {
+    fn mark(&self, run: &Arc<str>) {
+        let mut starts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        starts.entry(Arc::clone(run)).or_default().push(Instant::now());
+    }
+
+    /// The times from one step's beginning to the next one's, of all runs; the marks are gone then.
+    fn take(&self) -> Vec<Duration> {
+        let starts = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let steps = |starts: &Vec<Instant>| {
+            let pairs = starts.iter().zip(starts.iter().skip(1));
+            pairs.map(|(one, next)| next.duration_since(*one)).collect::<Vec<_>>()
+        };
+        starts.values().flat_map(steps).collect()
+    }
+}
