@@ -1,0 +1,331 @@
+//! The handle of a session: what it reads, what it refuses, how it follows others, and what a lost answer does to it.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use jaren_durable::{
+    Address, At, Batch, BoxFuture, Commit, CommitError, Family, FamilyQuery, MemoryStorage, Outcome, Page,
+    Retry, Seq, Session, SessionError, SessionId, SessionRecord, SessionsQuery, Singleton, Storage,
+    StorageError, StorageErrorKind, Stored,
+};
+use jaren_json::{Value, value};
+
+const STATE: Singleton = Singleton::new("test.state", 1);
+const INBOX: Family = Family::new("test.inbox", 1).current();
+
+/// A memory storage that counts reads, and whose next answer to `apply` can be lost or held back.
+#[derive(Debug, Default)]
+struct Wrapped {
+    inner: MemoryStorage,
+    reads: AtomicUsize,
+    lose: AtomicUsize,
+    hold: AtomicUsize,
+}
+
+impl Wrapped {
+    fn reads(&self) -> usize {
+        self.reads.swap(0, Ordering::SeqCst)
+    }
+
+    fn count(&self) -> &MemoryStorage {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        &self.inner
+    }
+}
+
+impl Storage for Wrapped {
+    fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Result<Vec<Outcome>, StorageError>> {
+        Box::pin(async move {
+            let outcomes = self.inner.apply(group).await;
+            if self.hold.swap(0, Ordering::SeqCst) > 0 {
+                std::future::pending::<()>().await;
+            }
+            if self.lose.swap(0, Ordering::SeqCst) > 0 {
+                return Err(StorageError::new(
+                    StorageErrorKind::Io,
+                    Retry::Unknown,
+                    "test",
+                    "the answer is lost",
+                ));
+            }
+            outcomes
+        })
+    }
+
+    fn session(&self, session: SessionId) -> BoxFuture<'_, Result<Option<SessionRecord>, StorageError>> {
+        self.count().session(session)
+    }
+
+    fn document(
+        &self,
+        session: SessionId,
+        address: Address,
+        at: At,
+    ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>> {
+        self.count().document(session, address, at)
+    }
+
+    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
+        self.count().family(query)
+    }
+
+    fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>> {
+        self.count().sessions(query)
+    }
+
+    fn changes(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>> {
+        self.count().changes(session, after, limit)
+    }
+
+    fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {
+        self.inner.moved(session, after)
+    }
+}
+
+fn id() -> SessionId {
+    SessionId::new("order-7").unwrap()
+}
+
+fn new(storage: &Arc<Wrapped>) -> Session {
+    Session::create(storage.clone(), id(), "test.run")
+}
+
+async fn open(storage: &Arc<Wrapped>) -> Session {
+    Session::open(storage.clone(), id()).await.unwrap().unwrap()
+}
+
+fn state(n: u32) -> Value {
+    value!({"n": n, "text": "long enough that a change of n is stored as a delta"})
+}
+
+async fn put(session: &mut Session, n: u32) -> Result<Seq, CommitError> {
+    let mut change = session.change();
+    change.put(&STATE, state(n));
+    session.commit(change).await.map(|receipt| receipt.seq)
+}
+
+#[tokio::test]
+async fn the_common_commit_reads_nothing() {
+    let storage = Arc::new(Wrapped::default());
+    let mut session = new(&storage);
+    for n in 1..=100 {
+        let mut change = session.change();
+        change.put(&STATE, state(n));
+        change.put_member(&INBOX, &n.to_string(), value!({}));
+        change.label("status", if n % 2 == 0 { "waiting" } else { "running" });
+        session.commit(change).await.unwrap();
+        assert_eq!(session.document(&STATE).await.unwrap(), Some(state(n)));
+        assert_eq!(session.member(&INBOX, "none").await.unwrap(), None);
+    }
+    assert_eq!(session.family(&INBOX).await.unwrap().len(), 100);
+    assert_eq!(storage.reads(), 0);
+
+    let mut reopened = open(&storage).await;
+    assert_eq!((reopened.head(), reopened.label("status")), (Seq::new(100), Some("waiting")));
+    put(&mut reopened, 1000).await.unwrap();
+    assert_eq!(storage.reads(), 2, "the record, and the document that was changed");
+    put(&mut reopened, 1001).await.unwrap();
+    assert_eq!(reopened.family(&INBOX).await.unwrap().len(), 100);
+    reopened.family(&INBOX).await.unwrap();
+    reopened.member(&INBOX, "none").await.unwrap();
+    assert_eq!(storage.reads(), 1, "the family, once");
+}
+
+// durable B12: what is equal writes nothing.
+#[tokio::test]
+async fn a_change_that_changes_nothing_is_no_commit() {
+    let storage = Arc::new(Wrapped::default());
+    let mut session = new(&storage);
+    let mut change = session.change();
+    change.put(&STATE, state(1));
+    change.label("status", "running");
+    session.commit(change).await.unwrap();
+    let mut change = session.change();
+    change.put(&STATE, state(1));
+    change.label("status", "running");
+    change.unlabel("never");
+    change.retire_member(&INBOX, "none");
+    let receipt = session.commit(change).await.unwrap();
+    assert_eq!(receipt.seq, Seq::new(1));
+    assert_eq!(open(&storage).await.head(), Seq::new(1));
+}
+
+#[tokio::test]
+async fn a_new_session_may_be_created_with_nothing_in_it() {
+    let storage = Arc::new(Wrapped::default());
+    let mut session = new(&storage);
+    assert_eq!(session.head(), Seq::ZERO);
+    let change = session.change();
+    assert_eq!(session.commit(change).await.unwrap().seq, Seq::new(1));
+}
+
+#[tokio::test]
+async fn a_conflict_is_resolved_by_adopting_what_others_did() {
+    let storage = Arc::new(Wrapped::default());
+    let mut ours = new(&storage);
+    put(&mut ours, 1).await.unwrap();
+    let mut theirs = open(&storage).await;
+    let mut change = theirs.change();
+    change.put_member(&INBOX, "e-1", value!({"event": "approve"}));
+    change.label("status", "waiting");
+    theirs.commit(change).await.unwrap();
+
+    let mut change = ours.change();
+    change.put(&STATE, state(2));
+    let conflict = ours.commit(change.clone()).await.unwrap_err();
+    assert!(matches!(conflict, CommitError::Conflict(ref conflict) if conflict.found == Some(Seq::new(2))));
+    assert_eq!(ours.document(&STATE).await.unwrap(), Some(state(1)), "the view stays at its head");
+
+    storage.reads();
+    let refreshed = ours.refresh().await.unwrap();
+    assert_eq!((refreshed.from, refreshed.to), (Seq::new(1), Seq::new(2)));
+    assert_eq!(refreshed.changed, [INBOX.address("e-1")]);
+    assert_eq!(ours.label("status"), Some("waiting"));
+    storage.reads();
+    assert_eq!(ours.family(&INBOX).await.unwrap().len(), 1);
+    assert_eq!(storage.reads(), 0, "the change log brought the new member");
+
+    assert!(
+        matches!(ours.commit(change.clone()).await, Err(CommitError::Conflict(_))),
+        "planned over an old view"
+    );
+    change.rebase(&ours);
+    assert_eq!(ours.commit(change).await.unwrap().seq, Seq::new(3));
+    theirs.refresh().await.unwrap();
+    assert_eq!(theirs.document(&STATE).await.unwrap(), Some(state(2)));
+}
+
+#[tokio::test]
+async fn a_view_is_of_one_commit() {
+    let storage = Arc::new(Wrapped::default());
+    let mut writer = new(&storage);
+    put(&mut writer, 1).await.unwrap();
+    let mut reader = open(&storage).await;
+    put(&mut writer, 2).await.unwrap();
+    let mut change = writer.change();
+    change.put_member(&INBOX, "e", value!({}));
+    writer.commit(change).await.unwrap();
+    assert_eq!(reader.document(&STATE).await.unwrap(), Some(state(1)), "first read after others committed");
+    assert!(reader.family(&INBOX).await.unwrap().is_empty());
+    reader.refresh().await.unwrap();
+    assert_eq!(reader.document(&STATE).await.unwrap(), Some(state(2)));
+    assert_eq!(reader.family(&INBOX).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn refreshing_follows_deltas_retirements_and_successors() {
+    let storage = Arc::new(Wrapped::default());
+    let mut writer = new(&storage);
+    put(&mut writer, 0).await.unwrap();
+    let mut reader = open(&storage).await;
+    reader.document(&STATE).await.unwrap();
+    for n in 1..80 {
+        let mut change = writer.change();
+        change.put(&STATE, state(n));
+        let key = (n % 3).to_string();
+        if n % 2 == 0 {
+            change.retire_member(&INBOX, &key);
+        } else {
+            change.put_member(&INBOX, &key, value!({"n": n}));
+        }
+        if n % 10 == 0 {
+            change.retire(&STATE);
+        }
+        writer.commit(change).await.unwrap();
+        if n % 7 == 0 {
+            reader.refresh().await.unwrap();
+            assert_eq!(reader.head(), writer.head());
+            assert_eq!(reader.document(&STATE).await.unwrap(), writer.document(&STATE).await.unwrap());
+            assert_eq!(reader.family(&INBOX).await.unwrap(), writer.family(&INBOX).await.unwrap());
+        }
+    }
+    // A handle whose view was followed plans as one that wrote it all.
+    reader.refresh().await.unwrap();
+    put(&mut reader, 1000).await.unwrap();
+    assert_eq!(open(&storage).await.document(&STATE).await.unwrap(), Some(state(1000)));
+}
+
+#[tokio::test]
+async fn a_handle_of_a_new_session_adopts_one_that_exists() {
+    let storage = Arc::new(Wrapped::default());
+    put(&mut new(&storage), 1).await.unwrap();
+    let mut second = Session::create(storage.clone(), id(), "test.other");
+    assert!(matches!(put(&mut second, 2).await, Err(CommitError::Conflict(_))));
+    let refreshed = second.refresh().await.unwrap();
+    assert_eq!((refreshed.from, refreshed.to, second.kind()), (Seq::ZERO, Seq::new(1), "test.run"));
+    assert_eq!(second.document(&STATE).await.unwrap(), Some(state(1)));
+    put(&mut second, 2).await.unwrap();
+}
+
+/// Polls a future once and drops it.
+fn poll_and_drop<T>(future: impl Future<Output = T>) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    matches!(pin!(future).poll(&mut context), Poll::Ready(_))
+}
+
+// durable decision 7 and F11a.
+#[tokio::test]
+async fn a_handle_whose_commit_was_dropped_refuses_all_but_a_refresh() {
+    let storage = Arc::new(Wrapped::default());
+    let mut session = new(&storage);
+    put(&mut session, 1).await.unwrap();
+    storage.hold.store(1, Ordering::SeqCst);
+    assert!(!poll_and_drop(put(&mut session, 2)), "the answer is held back");
+    assert!(matches!(session.document(&STATE).await, Err(SessionError::Unsettled)));
+    assert!(matches!(session.family(&INBOX).await, Err(SessionError::Unsettled)));
+    assert!(matches!(put(&mut session, 3).await, Err(CommitError::Session(SessionError::Unsettled))));
+    let refreshed = session.refresh().await.unwrap();
+    assert_eq!((refreshed.from, refreshed.to), (Seq::new(1), Seq::new(2)), "it had happened");
+    assert_eq!(session.document(&STATE).await.unwrap(), Some(state(2)));
+    put(&mut session, 3).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_settled_by_a_refresh() {
+    let storage = Arc::new(Wrapped::default());
+    let mut session = new(&storage);
+    storage.lose.store(1, Ordering::SeqCst);
+    let lost = put(&mut session, 1).await.unwrap_err();
+    assert!(matches!(lost, CommitError::Storage(error) if error.retry() == Retry::Unknown));
+    assert!(matches!(session.document(&STATE).await, Err(SessionError::Unsettled)));
+    assert_eq!(session.refresh().await.unwrap().to, Seq::new(1));
+    assert_eq!(session.document(&STATE).await.unwrap(), Some(state(1)));
+}
+
+// durable A45: a newer stored version is never read as an older one.
+#[tokio::test]
+async fn another_schema_version_is_an_error_and_not_fatal() {
+    const LATER: Singleton = Singleton::new("test.state", 2);
+    let storage = Arc::new(Wrapped::default());
+    let mut session = new(&storage);
+    let mut change = session.change();
+    change.put(&LATER, state(1));
+    session.commit(change).await.unwrap();
+    let error = session.document(&STATE).await.unwrap_err();
+    assert!(matches!(error, SessionError::Version { stored: 2, supported: 1, .. }), "{error}");
+    let error = put(&mut session, 2).await.unwrap_err();
+    assert!(matches!(error, CommitError::Session(SessionError::Version { .. })), "{error}");
+    assert_eq!(session.document(&LATER).await.unwrap(), Some(state(1)));
+}
+
+#[test]
+fn errors_are_small_and_futures_may_move_between_threads() {
+    assert!(size_of::<Result<Option<Value>, SessionError>>() <= 64);
+    assert!(size_of::<CommitError>() <= 64);
+    assert_eq!(size_of::<StorageError>(), size_of::<usize>());
+    fn sendable<T: Send>(_: &T) {}
+    let mut session = new(&Arc::new(Wrapped::default()));
+    sendable(&session.document(&STATE));
+    sendable(&session.refresh());
+    let change = session.change();
+    sendable(&session.commit(change));
+}
