@@ -42,3 +42,14 @@ pub mod workflow;
 pub use effect::Effect;
 pub use error::FlowError;
 pub use tasks::{DeclaredTasks, TaskEntry, TaskVersions};
+
+/// The Rust examples of the pages, compiled and run.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/statecharts.md")]
+    mod statecharts {}
+    #[doc = include_str!("../../../docs/dataflows.md")]
+    mod dataflows {}
+    #[doc = include_str!("../../../docs/workflows.md")]
+    mod workflows {}
+}

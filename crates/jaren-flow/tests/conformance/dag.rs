@@ -83,15 +83,16 @@ fn run(case: &Value) -> Result<(), String> {
         match (execute(&dag, &input), expect.get("error")) {
             (None, _) => {}
             (Some(Ok(result)), None) => {
-                equal(&format!("run {index}"), &result, expect.get("result").unwrap())?
+                equal(&format!("run {index}"), &result, expect.get("result").unwrap())?;
             }
             (Some(Err(found)), Some(error)) => {
                 let under = error.get("cause").map(|under| text(under, "code"));
                 // Which of two failing nodes is first depends on the order of tasks that take time.
                 let same = found.code() == text(error, "code")
-                    && found.pointer().map(|pointer| pointer.as_str())
+                    && found.pointer().map(jaren_json::Pointer::as_str)
                         == error.get("docPath").and_then(Value::as_str)
-                    && found.node().map(|node| node.as_str()) == error.get("nodeId").and_then(Value::as_str)
+                    && found.node().map(jaren_json::Str::as_str)
+                        == error.get("nodeId").and_then(Value::as_str)
                     && under.is_none_or(|code| found.cause().is_some_and(|cause| cause.code() == code));
                 if !same {
                     return Err(format!("run {index}: expected {error}, found {found}"));
