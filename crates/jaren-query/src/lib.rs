@@ -34,4 +34,5 @@ mod plan;
 mod query;
 
 pub use error::{EvalError, UNBUILT};
+pub use path::{JsonPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};

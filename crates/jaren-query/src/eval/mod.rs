@@ -206,7 +206,9 @@ impl<'a> Run<'a> {
     fn emit_path(&mut self, root: &'a Root, place: Place, sink: Sink<'_, 'a>) -> Result<(), Stop> {
         match self.head_of(root, place)? {
             Head::Nowhere => Ok(()),
-            Head::At(node) => walk(node, &root.path.leaps, &mut |found| sink(self, Item::Ref(found))),
+            Head::At(node) => walk(&mut (), (node, ()), &root.path.leaps, &mut |(), (found, ())| {
+                sink(self, Item::Ref(found))
+            }),
             Head::Items(items) => {
                 items.as_slice().iter().try_for_each(|item| self.emit_path_from(item, root, sink))
             }
@@ -218,11 +220,15 @@ impl<'a> Run<'a> {
         let (head, leaps) = (&root.path.head, &root.path.leaps);
         match item {
             Item::Ref(value) => match step_into(value, head) {
-                Some(node) => walk(node, leaps, &mut |found| sink(self, Item::Ref(found))),
+                Some(node) => {
+                    walk(&mut (), (node, ()), leaps, &mut |(), (found, ())| sink(self, Item::Ref(found)))
+                }
                 None => Ok(()),
             },
             Item::Own(value) => match step_into(value, head) {
-                Some(node) => walk(node, leaps, &mut |found| sink(self, Item::Own(found.clone()))),
+                Some(node) => walk(&mut (), (node, ()), leaps, &mut |(), (found, ())| {
+                    sink(self, Item::Own(found.clone()))
+                }),
                 None => Ok(()),
             },
         }

@@ -4,13 +4,16 @@
 //! may select many nodes, each followed by its own single steps. The common paths are all head (`$.context.data.x`) or one
 //! leap (`$.rows[*].price`), and neither needs a list of nodes while it is walked.
 
+mod json_path;
 mod parse;
 mod walk;
 
 use jaren_json::{SlotHint, Str};
 
+pub use json_path::{JsonPath, PathError};
 pub(crate) use parse::parse;
-pub(crate) use walk::{step_into, walk};
+pub use walk::Track;
+pub(crate) use walk::{step_into, track_into, walk};
 
 /// The largest number of segments of one path that may select several nodes.
 /// The walk recurses once a leap, so this bounds its stack; no path that a person wrote comes near it.

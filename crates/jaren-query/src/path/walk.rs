@@ -14,38 +14,79 @@ pub(crate) fn step_into<'v>(value: &'v Value, steps: &[Step]) -> Option<&'v Valu
     Some(node)
 }
 
-/// Calls `found` with each node that `leaps` select from `value`, in order; stops when it answers an error.
+/// What a walk keeps of each node beside its value.
+///
+/// A walk that only needs values is tracked by `()`; one that needs to know where they stand names each node by a place.
+pub trait Track {
+    /// Where a node stands.
+    type Place: Copy;
+
+    /// The place of the child at `position` among the elements or members of `parent`, which stands at `place`.
+    fn child(&mut self, place: Self::Place, parent: &Value, position: usize) -> Self::Place;
+}
+
+impl Track for () {
+    type Place = ();
+
+    #[inline]
+    fn child(&mut self, (): (), _: &Value, _: usize) {}
+}
+
+/// A node of a walk.
+type Node<'v, T> = (&'v Value, <T as Track>::Place);
+/// What receives the nodes that a walk finds, in order.
+pub(crate) type Found<'f, 'v, T, E> = &'f mut dyn FnMut(&mut T, Node<'v, T>) -> Result<(), E>;
+
+/// Follows single steps with their places; `None` where one of them finds nothing.
+#[inline]
+pub(crate) fn track_into<'v, T: Track>(
+    track: &mut T,
+    node: Node<'v, T>,
+    steps: &[Step],
+) -> Option<Node<'v, T>> {
+    let (mut value, mut place) = node;
+    for step in steps {
+        let position = step.position(value)?;
+        let child = children(value).get(position)?;
+        place = track.child(place, value, position);
+        value = child;
+    }
+    Some((value, place))
+}
+
+/// Calls `found` with each node that `leaps` select from a node, in order; stops when it answers an error.
 /// Recursion is bounded by the number of leaps.
-pub(crate) fn walk<'v, E>(
-    value: &'v Value,
+pub(crate) fn walk<'v, T: Track, E>(
+    track: &mut T,
+    node: Node<'v, T>,
     leaps: &[Leap],
-    found: &mut dyn FnMut(&'v Value) -> Result<(), E>,
+    found: Found<'_, 'v, T, E>,
 ) -> Result<(), E> {
-    let Some((leap, rest)) = leaps.split_first() else { return found(value) };
-    let mut onward = |child: &'v Value| match step_into(child, &leap.then) {
-        Some(node) => walk(node, rest, found),
+    let Some((leap, rest)) = leaps.split_first() else { return found(track, node) };
+    let mut onward = |track: &mut T, child: Node<'v, T>| match track_into(track, child, &leap.then) {
+        Some(node) => walk(track, node, rest, found),
         None => Ok(()),
     };
     if !leap.descendant {
-        return leap.select(value, &mut onward);
+        return leap.select(track, node, &mut onward);
     }
     // Preorder: a node before its descendants, children in their own order (RFC 9535 2.5.2.2).
-    let mut waiting = vec![value];
-    while let Some(node) = waiting.pop() {
-        leap.select(node, &mut onward)?;
-        match node {
-            Value::Array(array) => waiting.extend(array.iter().rev()),
-            Value::Object(object) => {
-                let from = waiting.len();
-                waiting.extend(object.iter().map(|(_, member)| member));
-                if let Some(added) = waiting.get_mut(from..) {
-                    added.reverse();
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
+    let mut waiting = vec![node];
+    while let Some((value, place)) = waiting.pop() {
+        leap.select(track, (value, place), &mut onward)?;
+        let below = children(value).iter().enumerate().rev();
+        waiting.extend(below.map(|(position, child)| (child, track.child(place, value, position))));
     }
     Ok(())
+}
+
+/// The elements of an array or the values of an object's members.
+fn children(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(array) => array,
+        Value::Object(object) => object.values(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => &[],
+    }
 }
 
 impl Step {
@@ -54,6 +95,15 @@ impl Step {
         match (self, value) {
             (Self::Name(name, hint), Value::Object(object)) => object.get_hinted(name, hint),
             (Self::Index(index), Value::Array(array)) => array.get(position(*index, array.len())?),
+            _ => None,
+        }
+    }
+
+    /// Where the child stands among the elements or members; past the end is the caller's to find out.
+    fn position(&self, value: &Value) -> Option<usize> {
+        match (self, value) {
+            (Self::Name(name, hint), Value::Object(object)) => object.shape()?.position_hinted(name, hint),
+            (Self::Index(index), Value::Array(array)) => position(*index, array.len()),
             _ => None,
         }
     }
@@ -68,22 +118,28 @@ fn position(index: i64, len: usize) -> Option<usize> {
 }
 
 impl Leap {
-    fn select<'v, E>(
+    fn select<'v, T: Track, E>(
         &self,
-        value: &'v Value,
-        found: &mut dyn FnMut(&'v Value) -> Result<(), E>,
+        track: &mut T,
+        (value, place): Node<'v, T>,
+        found: Found<'_, 'v, T, E>,
     ) -> Result<(), E> {
+        let all = children(value);
+        let mut visit = |position: usize| match all.get(position) {
+            Some(child) => {
+                let place = track.child(place, value, position);
+                found(track, (child, place))
+            }
+            None => Ok(()),
+        };
         for selector in &self.selectors {
             match (selector, value) {
-                (Selector::Step(step), _) => step.child(value).map_or(Ok(()), &mut *found)?,
-                (Selector::Wildcard, Value::Array(array)) => array.iter().try_for_each(&mut *found)?,
-                (Selector::Wildcard, Value::Object(object)) => {
-                    object.iter().try_for_each(|(_, member)| found(member))?;
+                (Selector::Step(step), _) => step.position(value).map_or(Ok(()), &mut visit)?,
+                (Selector::Wildcard, _) => (0..all.len()).try_for_each(&mut visit)?,
+                (Selector::Slice { start, end, step }, Value::Array(_)) => {
+                    slice(all.len(), *start, *end, *step, &mut visit)?;
                 }
-                (Selector::Slice { start, end, step }, Value::Array(array)) => {
-                    slice(array, *start, *end, *step, found)?;
-                }
-                (Selector::Wildcard | Selector::Slice { .. }, _) => {}
+                (Selector::Slice { .. }, _) => {}
             }
         }
         Ok(())
@@ -91,28 +147,28 @@ impl Leap {
 }
 
 /// Array slices (RFC 9535 2.3.4.2).
-fn slice<'v, E>(
-    array: &'v [Value],
+fn slice<E>(
+    len: usize,
     start: Option<i64>,
     end: Option<i64>,
     step: i64,
-    found: &mut dyn FnMut(&'v Value) -> Result<(), E>,
+    visit: &mut impl FnMut(usize) -> Result<(), E>,
 ) -> Result<(), E> {
-    let Ok(len) = i64::try_from(array.len()) else { return Ok(()) };
+    let Ok(len) = i64::try_from(len) else { return Ok(()) };
     let from_end = |bound: i64| if bound < 0 { bound.saturating_add(len) } else { bound };
-    let visit = |at: i64| usize::try_from(at).ok().and_then(|at| array.get(at));
+    let mut visit = |at: i64| usize::try_from(at).map_or(Ok(()), &mut *visit);
     if step > 0 {
         let upper = end.map_or(len, from_end).clamp(0, len);
         let mut at = start.map_or(0, from_end).clamp(0, len);
         while at < upper {
-            visit(at).map_or(Ok(()), &mut *found)?;
+            visit(at)?;
             at = at.saturating_add(step);
         }
     } else if step < 0 {
         let lower = end.map_or(-1, from_end).clamp(-1, len - 1);
         let mut at = start.map_or(len - 1, from_end).clamp(-1, len - 1);
         while at > lower {
-            visit(at).map_or(Ok(()), &mut *found)?;
+            visit(at)?;
             at = at.saturating_add(step);
         }
     }
