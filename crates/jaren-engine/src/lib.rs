@@ -50,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 pub mod core;
+mod crew;
 mod documents;
 mod drive;
 mod engine;
@@ -58,6 +59,7 @@ mod failure;
 mod inbox;
 mod load;
 mod numbers;
+pub mod port;
 mod run;
 mod task;
 mod view;

@@ -57,6 +57,7 @@ pub struct TaskContext {
 
 struct Registered {
     version: Option<Box<str>>,
+    nested: BTreeMap<String, String>,
     handler: Arc<dyn Handler>,
 }
 
@@ -106,8 +107,23 @@ impl Tasks {
         self.insert(name, None, Arc::new(handler))
     }
 
+    /// Registers a handler that is itself composed of tasks: `nested` are their versions by their paths inside it, which
+    /// become part of the identity of whatever calls it (dag §7.8).
+    pub fn add_nested(
+        &mut self,
+        name: &str,
+        version: &str,
+        nested: BTreeMap<String, String>,
+        handler: impl Handler,
+    ) -> &mut Self {
+        let registered = Registered { version: Some(version.into()), nested, handler: Arc::new(handler) };
+        self.registered.insert(name.into(), Arc::new(registered));
+        self
+    }
+
     fn insert(&mut self, name: &str, version: Option<Box<str>>, handler: Arc<dyn Handler>) -> &mut Self {
-        self.registered.insert(name.into(), Arc::new(Registered { version, handler }));
+        let registered = Registered { version, nested: BTreeMap::new(), handler };
+        self.registered.insert(name.into(), Arc::new(registered));
         self
     }
 
@@ -134,6 +150,10 @@ impl TaskVersions for Tasks {
             None => TaskEntry::Missing,
             Some(entry) => entry.version.as_deref().map_or(TaskEntry::Unversioned, TaskEntry::Version),
         }
+    }
+
+    fn nested(&self, task: &str) -> Option<&BTreeMap<String, String>> {
+        self.registered.get(task).map(|entry| &entry.nested).filter(|nested| !nested.is_empty())
     }
 }
 

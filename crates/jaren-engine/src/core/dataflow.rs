@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use jaren_flow::dag::{Dag, Edge, Evaluated, Node};
+use jaren_flow::dag::{Dag, Edge, Evaluated, Kind, Node};
 use jaren_json::{CanonicalError, Object, Str, Value};
 
 use super::error::{Cause, RunError};
@@ -27,6 +27,10 @@ pub(crate) struct TaskCall {
 
 /// What a dag run does to the world around it.
 pub(crate) trait Surroundings {
+    /// Is there a store for the values of nodes that declare `checkpoint`? Without one they need not be JSON.
+    fn keeps(&self) -> bool {
+        true
+    }
     /// A node that declares `checkpoint` has a value. Answers the number of the save point that holds it.
     fn checkpoint(&mut self, id: &Str, value: &Value) -> Result<u64, RunError>;
     /// A node asks for a task.
@@ -44,7 +48,13 @@ struct Slot {
     after: u64,
 }
 
-/// The state of one dag run.
+impl Slot {
+    fn is_ready(&self) -> bool {
+        self.missing == 0 && !self.settled
+    }
+}
+
+/// The state of one dag run. After an error it is over.
 #[derive(Clone, Debug)]
 pub(crate) struct DagRun {
     dag: Dag,
@@ -53,7 +63,6 @@ pub(crate) struct DagRun {
     slots: Vec<Slot>,
     ready: VecDeque<usize>,
     unsettled: usize,
-    failed: bool,
     /// A value that is known to be JSON: what a node passes on unchanged need not be walked again.
     json: Value,
 }
@@ -74,7 +83,6 @@ impl DagRun {
                 .collect(),
             ready: VecDeque::new(),
             unsettled: nodes.len(),
-            failed: false,
         };
         for (id, value) in saved.iter() {
             let Some(index) = dag.find(id) else { continue };
@@ -83,13 +91,39 @@ impl DagRun {
                 around.record(&Str::from(id), NodeStatus::Restored, 0.0);
             }
         }
-        run.ready = (0..nodes.len()).filter(|index| run.is_ready(*index)).collect();
+        run.ready = run.slots.iter().enumerate().filter(|(_, slot)| slot.is_ready()).map(|(index, _)| index).collect();
         run
     }
 
-    /// Evaluates whatever is ready. Answers the result when every node has settled.
+    /// Evaluates whatever is ready, and what becomes ready by it. Answers the result when every node has settled.
     pub(crate) fn pump(&mut self, around: &mut dyn Surroundings) -> Result<Option<Value>, RunError> {
-        while let Some(index) = self.ready.pop_front() {
+        while !self.ready.is_empty() {
+            self.wave(around)?;
+        }
+        Ok(self.result())
+    }
+
+    /// Are there nodes that could be evaluated at once?
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The result, when every node has settled.
+    pub(crate) fn result(&self) -> Option<Value> {
+        let output = self.values.get(self.dag.output()).cloned().flatten();
+        output.filter(|_| self.unsettled == 0)
+    }
+
+    /// Evaluates the nodes that are ready now, up to the first tasks among them: those need not wait for the rest.
+    pub(crate) fn wave(&mut self, around: &mut dyn Surroundings) -> Result<(), RunError> {
+        let mut started = false;
+        for _ in 0..self.ready.len() {
+            let is_task = self.ready.front().is_some_and(|index| self.is_task(*index));
+            if started && !is_task {
+                break;
+            }
+            started |= is_task;
+            let Some(index) = self.ready.pop_front() else { break };
             let scope = self.dag.scope(index, &self.input, &self.values);
             match scope.and_then(|scope| self.dag.evaluate(index, &scope)) {
                 Ok(Evaluated::Value(value)) => self.accept(index, value, 0.0, around)?,
@@ -108,34 +142,25 @@ impl DagRun {
                 }
             }
         }
-        if self.unsettled > 0 {
-            return Ok(None);
-        }
-        Ok(self.values.get(self.dag.output()).cloned().flatten())
+        Ok(())
     }
 
-    /// Takes what a task answered, then goes on. After the first failure only records come of it (dag §7.3).
+    /// Takes what a task answered.
     pub(crate) fn settle(
         &mut self,
         index: usize,
         result: Result<Value, Failure>,
         ms: f64,
         around: &mut dyn Surroundings,
-    ) -> Result<Option<Value>, RunError> {
-        let id = self.id(index);
-        if self.failed {
-            around.record(&id, NodeStatus::Aborted, ms);
-            return Ok(None);
-        }
+    ) -> Result<(), RunError> {
         match result {
-            Ok(value) => self.accept(index, value, ms, around)?,
+            Ok(value) => self.accept(index, value, ms, around),
             Err(failure) => {
                 let error = RunError::from_flow(self.dag.failed(index, &failure.message));
                 let error = error.because(Cause::Task(failure));
-                return Err(self.fail(&id, error, ms, around));
+                Err(self.fail(&self.id(index), error, ms, around))
             }
         }
-        self.pump(around)
     }
 
     fn accept(
@@ -147,7 +172,7 @@ impl DagRun {
     ) -> Result<(), RunError> {
         let id = self.id(index);
         let mut after = self.after(index);
-        if self.dag.nodes().get(index).is_some_and(Node::checkpoint) {
+        if around.keeps() && self.dag.nodes().get(index).is_some_and(Node::checkpoint) {
             if !value.ptr_eq(&self.json)
                 && let Err(unserializable) = check_json(&value)
             {
@@ -163,9 +188,7 @@ impl DagRun {
         Ok(())
     }
 
-    fn fail(&mut self, id: &Str, error: RunError, ms: f64, around: &mut dyn Surroundings) -> RunError {
-        self.failed = true;
-        self.ready.clear();
+    fn fail(&self, id: &Str, error: RunError, ms: f64, around: &mut dyn Surroundings) -> RunError {
         around.record(id, NodeStatus::Error, ms);
         error.on_node(id.clone())
     }
@@ -184,7 +207,7 @@ impl DagRun {
         for consumer in self.dag.nodes().get(index).map_or(&[][..], Node::consumers) {
             if let Some(slot) = self.slots.get_mut(*consumer) {
                 slot.missing = slot.missing.saturating_sub(1);
-                if slot.missing == 0 && !slot.settled {
+                if slot.is_ready() {
                     ready.push(*consumer);
                 }
             }
@@ -192,8 +215,8 @@ impl DagRun {
         ready
     }
 
-    fn is_ready(&self, index: usize) -> bool {
-        self.slots.get(index).is_some_and(|slot| slot.missing == 0 && !slot.settled)
+    fn is_task(&self, index: usize) -> bool {
+        self.dag.nodes().get(index).is_some_and(|node| node.kind() == Kind::Task)
     }
 
     /// The save point that everything this node depends on is part of.

@@ -343,10 +343,11 @@ impl RunState {
         let activation = running.activation;
         let visit = self.snapshot.visits(&id);
         let mut around = Around { activation, visit, state: id.clone(), run: self, out };
-        let ended = match answer {
+        let settled = match answer {
             Some((node, result, ms)) => running.dag.settle(node, result, ms, &mut around),
-            None => running.dag.pump(&mut around),
+            None => Ok(()),
         };
+        let ended = settled.and_then(|()| running.dag.pump(&mut around));
         match ended {
             Ok(None) => {
                 self.running = Some(running);

@@ -1,7 +1,7 @@
 //! The driver: it executes what the core commands, on tokio, and feeds back what happened.
 
 mod cargo;
-mod crew;
+
 mod pilot;
 
 use std::fmt;
@@ -75,7 +75,7 @@ impl Drive {
     }
 
     /// A panic of the observer is its own affair.
-    fn tell(&self, record: &Record) {
+    pub(crate) fn tell(&self, record: &Record) {
         if let Some(observer) = &self.observer
             && catch_unwind(AssertUnwindSafe(|| observer.record(record))).is_err()
         {

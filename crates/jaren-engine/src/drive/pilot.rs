@@ -10,15 +10,13 @@ use jaren_json::{Str, Value};
 use tokio::task::JoinHandle;
 
 use super::cargo::{Cargo, Landed};
-use super::crew::{Crew, Ended};
+use crate::crew::{Crew, Ended, call_of};
 use super::{Drive, Policy, Status, Timers};
 use crate::core::{Arrival, Event, NodeStatus, Output, Phase, Record, RunState, SavePoint, SaveCause, StartTask};
 use crate::documents::{INBOX, RunFailure, RunStatus};
 use crate::engine::Inner;
 use crate::error::EngineError;
-use crate::failure::Failure;
 use crate::load;
-use crate::task::TaskContext;
 use crate::numbers;
 
 /// The longest sleep before the clock is asked again: a clock may be set, and a machine may have slept.
@@ -259,23 +257,9 @@ impl Pilot {
         let attempt = self.attempts.next(&call);
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
         drive.tell(&Record::Started { state, visit, node, attempt });
-        let Some(handler) = self.engine.tasks.handler(&call.task) else {
-            // The compiler has checked every task, so this speaks of a bug, but not by a panic.
-            let result = Err(Failure::new("the task has no handler").with_code("JF0018"));
-            let (activation, node) = (call.activation, call.node);
-            return self.feed(Event::Settled { activation, node, result, ms: 0.0 });
-        };
-        let context = TaskContext {
-            run: self.run.clone(),
-            state: shared(&call.state),
-            visit: call.visit,
-            node: shared(&call.id),
-            task: shared(&call.task),
-            key: shared(&call.key),
-            attempt,
-            cancel: self.crew.token(call.activation),
-        };
-        self.crew.start(call, handler, context, self.engine.clock.clone());
+        let token = self.crew.token(call.activation);
+        let (handler, context) = call_of(&self.engine.tasks, &self.run, &call, attempt, token);
+        self.crew.start(call, handler, context, Some(self.engine.clock.clone()));
     }
 
     /// A task ended. After a sibling's failure its answer is void; after an interruption only an error is, because
@@ -542,8 +526,4 @@ async fn until(clock: &dyn Clock, deadline: Option<f64>) {
         // A fraction of a millisecond is slept as a whole one.
         tokio::time::sleep(Duration::from_secs_f64(left.ceil() / 1e3).min(CLOCK_RECHECK)).await;
     }
-}
-
-fn shared(text: &Str) -> Arc<str> {
-    Arc::from(text.as_str())
 }

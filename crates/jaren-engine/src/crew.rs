@@ -6,84 +6,100 @@ use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use jaren_host::{Clock, Millis};
+use jaren_host::Clock;
 use jaren_json::{Str, Value};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::core::StartTask;
 use crate::failure::Failure;
-use crate::task::{Handler, TaskContext, TaskFuture};
+use crate::task::{Handler, TaskContext, TaskFuture, Tasks};
 
 /// A task that ended.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) activation: u64,
-    pub(super) node: usize,
-    pub(super) id: Str,
-    pub(super) state: Str,
-    pub(super) visit: u64,
-    pub(super) result: Result<Value, Failure>,
-    pub(super) ms: f64,
+pub(crate) struct Ended {
+    pub(crate) activation: u64,
+    pub(crate) node: usize,
+    pub(crate) id: Str,
+    pub(crate) state: Str,
+    pub(crate) visit: u64,
+    pub(crate) result: Result<Value, Failure>,
+    pub(crate) ms: f64,
 }
 
 /// Dropping it aborts what still runs.
 #[derive(Debug, Default)]
-pub(super) struct Crew {
+pub(crate) struct Crew {
     running: JoinSet<Ended>,
     /// One token an activation, present while its answers count.
     live: BTreeMap<u64, CancellationToken>,
 }
 
 impl Crew {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
-    pub(super) fn token(&mut self, activation: u64) -> CancellationToken {
+    pub(crate) fn token(&mut self, activation: u64) -> CancellationToken {
         self.live.entry(activation).or_default().clone()
     }
 
     /// Do the answers of this activation still count?
-    pub(super) fn is_live(&self, activation: u64) -> bool {
+    pub(crate) fn is_live(&self, activation: u64) -> bool {
         self.live.contains_key(&activation)
     }
 
-    pub(super) fn start(
+    pub(crate) fn start(
         &mut self,
         call: StartTask,
-        handler: Arc<dyn Handler>,
+        handler: Option<Arc<dyn Handler>>,
         context: TaskContext,
-        clock: Arc<dyn Clock>,
+        clock: Option<Arc<dyn Clock>>,
     ) {
         let StartTask { activation, node, id, state, visit, with, input, .. } = call;
         self.running.spawn(async move {
-            let started = clock.now();
-            let result = guarded(&*handler, context, with, input).await;
-            let ms = elapsed(started, clock.now());
+            let now = || clock.as_ref().map(|clock| clock.now()).unwrap_or_default();
+            let started = now();
+            let result = match handler {
+                Some(handler) => guarded(&*handler, context, with, input).await,
+                // The compiler has checked every task, so this speaks of a bug, but not by a panic.
+                None => Err(Failure::new("the task has no handler").with_code("JF0018")),
+            };
+            let ms = now().since(started).as_secs_f64() * 1e3;
             Ended { activation, node, id, state, visit, result, ms }
         });
     }
 
     /// Its answers do not count any more; its tasks are asked to stop.
-    pub(super) fn abandon(&mut self, activation: u64) {
+    pub(crate) fn abandon(&mut self, activation: u64) {
         if let Some(token) = self.live.remove(&activation) {
             token.cancel();
         }
     }
 
     /// Asks all tasks to stop. What they answer in time still counts.
-    pub(super) fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         self.live.values().for_each(CancellationToken::cancel);
     }
 
     /// Stops all tasks at their next await.
-    pub(super) fn abort(&mut self) {
+    pub(crate) fn abort(&mut self) {
         self.running.abort_all();
     }
 
+    /// Stops all tasks at their next await and joins them. Answers those that had ended by themselves.
+    pub(crate) async fn dismiss(&mut self) -> Vec<Ended> {
+        self.cancel();
+        self.abort();
+        let mut ended = Vec::new();
+        while let Some(task) = self.next().await {
+            ended.push(task);
+        }
+        ended
+    }
+
     /// The next task that ended by itself; none when there is nothing left to join.
-    pub(super) async fn next(&mut self) -> Option<Ended> {
+    pub(crate) async fn next(&mut self) -> Option<Ended> {
         loop {
             match self.running.join_next().await? {
                 Ok(ended) => return Some(ended),
@@ -94,8 +110,26 @@ impl Crew {
     }
 }
 
-fn elapsed(from: Millis, to: Millis) -> f64 {
-    to.since(from).as_secs_f64() * 1e3
+/// The handler of a call, and what it is told.
+pub(crate) fn call_of(
+    tasks: &Tasks,
+    run: &str,
+    call: &StartTask,
+    attempt: u32,
+    cancel: CancellationToken,
+) -> (Option<Arc<dyn Handler>>, TaskContext) {
+    let shared = |text: &Str| Arc::from(text.as_str());
+    let context = TaskContext {
+        run: Arc::from(run),
+        state: shared(&call.state),
+        visit: call.visit,
+        node: shared(&call.id),
+        task: shared(&call.task),
+        key: shared(&call.key),
+        attempt,
+        cancel,
+    };
+    (tasks.handler(&call.task), context)
 }
 
 /// Runs a handler; a panic in it is a failure of its node, not of the process.

@@ -1,0 +1,6 @@
+//! The `workflow` and `dag` cases of the conformance corpus that run something, through the formats' own ports.
+
+mod corpus;
+mod dags;
+mod registry;
+mod workflows;
