@@ -87,6 +87,14 @@ impl From<Vec<Value>> for Array {
     }
 }
 
+/// Of values taken out of a list, which a producer of many arrays fills again.
+impl From<std::vec::Drain<'_, Value>> for Array {
+    fn from(elements: std::vec::Drain<'_, Value>) -> Self {
+        let depth = deep::depth_over(elements.as_slice());
+        Self::from_exact(elements, depth)
+    }
+}
+
 impl From<&[Value]> for Array {
     fn from(elements: &[Value]) -> Self {
         Self::from_exact(elements.iter().cloned(), deep::depth_over(elements))

@@ -31,6 +31,14 @@ impl Object {
         })
     }
 
+    /// The same of values taken out of a list, which a producer of many objects fills again.
+    pub fn from_shape_drain(shape: &Shape, values: std::vec::Drain<'_, Value>) -> Option<Self> {
+        (shape.names().len() == values.len()).then(|| {
+            let depth = deep::depth_over(values.as_slice());
+            Self::from_exact(shape.clone(), values, depth)
+        })
+    }
+
     /// An object of as many values as the shape has names.
     #[inline]
     pub(crate) fn from_exact(shape: Shape, values: impl ExactSizeIterator<Item = Value>, depth: u32) -> Self {
