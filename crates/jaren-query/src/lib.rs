@@ -36,3 +36,8 @@ mod query;
 pub use error::{EvalError, UNBUILT};
 pub use path::{JsonPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};
+
+/// The page about the language, so that its example is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/query.md")]
+struct QueryPage;

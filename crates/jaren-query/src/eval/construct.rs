@@ -1,6 +1,6 @@
 //! Constructors (sections 3.1, 3.4 and 3.5.2).
 
-use jaren_json::{Object, ObjectBuilder, Value};
+use jaren_json::{Array, Object, ObjectBuilder, Value};
 
 use super::Run;
 use super::item::Got;
@@ -11,33 +11,34 @@ use crate::plan::{Expr, Members};
 impl<'a> Run<'a> {
     /// An array of everything that the elements answer.
     pub(super) fn array(&mut self, elements: &'a [Expr]) -> Result<Value, EvalError> {
-        let mut values = Vec::new();
+        let from = self.parts.len();
         for element in elements {
-            finished(self.emit(element, &mut |_, item| {
-                values.push(item.into_value());
+            finished(self.emit(element, &mut |run, item| {
+                run.parts.push(item.into_value());
                 Ok(())
             }))?;
         }
-        Ok(Value::from(values))
+        Ok(Array::from(self.parts.drain(from..)).into())
     }
 
     /// An object of the members whose expressions answer an item.
     pub(super) fn object(&mut self, members: &'a Members) -> Result<Value, EvalError> {
-        let mut values = Vec::with_capacity(members.members.len());
+        let from = self.parts.len();
         let mut left_out = Vec::new();
         for (index, (_, expr)) in members.members.iter().enumerate() {
             match self.member(expr)? {
-                Some(value) => values.push(value),
+                Some(value) => self.parts.push(value),
                 None => left_out.push(index),
             }
         }
+        let parts = self.parts.drain(from..);
         if left_out.is_empty()
             && let Some(shape) = &members.shape
         {
-            return Ok(Object::from_shape(shape, values).unwrap_or_default().into());
+            return Ok(Object::from_shape_drain(shape, parts).unwrap_or_default().into());
         }
         let names = members.members.iter().enumerate().filter(|(index, _)| !left_out.contains(index));
-        Ok(names.map(|(_, (name, _))| name).zip(values).collect::<Object>().into())
+        Ok(names.map(|(_, (name, _))| name).zip(parts).collect::<Object>().into())
     }
 
     /// `$map`: later pairs win, and a pair without a value is as if it were not there.

@@ -51,6 +51,8 @@ pub(crate) struct Run<'a> {
     plan: &'a Plan,
     scope: &'a Scope<'a>,
     slots: Vec<Seq<'a>>,
+    /// The parts of the arrays and objects that are being built, the innermost last.
+    parts: Vec<Value>,
     /// Steps that may still be taken; without a limit more than any machine takes.
     steps_left: u64,
 }
@@ -62,6 +64,7 @@ impl<'a> Run<'a> {
             plan,
             scope,
             slots: if plan.slots == 0 { Vec::new() } else { vec![Seq::Empty; plan.slots] },
+            parts: Vec::new(),
             steps_left: plan.limits.steps.map_or(u64::MAX, std::num::NonZeroU64::get),
         }
     }
