@@ -49,7 +49,7 @@ impl Output {
     /// What became of everything printed: a failure of the stream, unless the reader just went away.
     pub(crate) fn finish(mut self) -> Result<(), Problem> {
         let flushed = self.stdout.flush();
-        match self.failed.or(flushed.err()) {
+        match self.failed.or_else(|| flushed.err()) {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Problem::new(Exit::Io, format!("standard output cannot be written: {error}")))
             }

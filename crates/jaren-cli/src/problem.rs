@@ -158,11 +158,11 @@ fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) -> Defect {
     }
     Defect {
         code: Some(diagnostic.code()),
-        pointer: Some(diagnostic.pointer().to_string()),
+        pointer: Some(diagnostic.place().to_string()),
         message: diagnostic.message().to_owned(),
         causes,
         help: code_help(diagnostic.code()).map(str::to_owned),
-        span: source.and_then(|bytes| find(bytes, diagnostic.pointer())),
+        span: source.and_then(|bytes| find(bytes, diagnostic.place())),
     }
 }
 

@@ -65,22 +65,19 @@ impl Progress {
             Record::Node { state, node, status, ms, .. } => {
                 let was_running =
                     self.change(|running| running.remove(&(state.to_string(), node.to_string())));
-                let name = call_name(state, node);
-                match status {
-                    NodeStatus::Restored => self.say(&format!("  {name}: kept from before")),
-                    NodeStatus::Ok if was_running => self.say(&format!("  {name}: done in {}", seconds(*ms))),
-                    NodeStatus::Error => self.say(&format!("  {name}: failed after {}", seconds(*ms))),
-                    NodeStatus::Aborted if was_running => {
-                        self.say(&format!("  {name}: stopped after {}", seconds(*ms)))
-                    }
-                    _ => {}
-                }
-            }
-            Record::Waiting { active, .. } => {
-                self.say(&format!("  waiting in {}", state_names(active.iter().map(|id| &**id))))
+                let how = match status {
+                    NodeStatus::Restored => "kept from before".to_owned(),
+                    NodeStatus::Ok if was_running => format!("done in {}", seconds(*ms)),
+                    NodeStatus::Error => format!("failed after {}", seconds(*ms)),
+                    NodeStatus::Aborted if was_running => format!("stopped after {}", seconds(*ms)),
+                    // Nodes that are no tasks take no time worth a line.
+                    NodeStatus::Ok | NodeStatus::Aborted => return,
+                };
+                self.say(&format!("  {}: {how}", call_name(state, node)));
             }
             Record::Done { active, .. } => {
-                self.say(&format!("  done in {}", state_names(active.iter().map(|id| &**id))))
+                let states: Vec<String> = active.iter().map(|state| state_name(state)).collect();
+                self.say(&format!("  done in {}", states.join(", ")));
             }
             _ => {}
         }
@@ -132,11 +129,6 @@ fn names(running: &BTreeSet<(String, String)>) -> String {
 pub(crate) fn state_name(qualified: &str) -> String {
     let path = qualified.strip_prefix("/states/").unwrap_or(qualified);
     path.replace("/flow/states/", "/")
-}
-
-/// Several states, for people.
-pub(crate) fn state_names<'a>(qualified: impl Iterator<Item = &'a str>) -> String {
-    qualified.map(state_name).collect::<Vec<_>>().join(", ")
 }
 
 /// A task's call: the state, and the node where a dag has several.

@@ -27,7 +27,7 @@ pub(crate) fn place(source: &[u8], span: &Range<usize>) -> Place {
     let start = span.start.min(source.len());
     let (before, after) = source.split_at(start);
     let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-    let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+    let line = before.split(|&b| b == b'\n').count();
     let head = String::from_utf8_lossy(before.get(line_start..).unwrap_or_default());
     let rest = after.split(|&b| b == b'\n').next().unwrap_or_default();
     let marked = span.end.saturating_sub(start).min(rest.len());

@@ -29,6 +29,9 @@ pub(crate) fn open(path: &Path, how: Use) -> Result<Arc<dyn Storage>, Problem> {
     };
     match opened {
         Ok(storage) => Ok(Arc::new(storage)),
+        Err(error) if error.kind() == StorageErrorKind::Missing && how != Use::Create => {
+            Err(problem(path, &error).with_help("`jaren run` creates a store; --store names another one"))
+        }
         Err(error) => Err(problem(path, &error)),
     }
 }
@@ -39,14 +42,11 @@ pub(crate) fn problem(path: &Path, error: &StorageError) -> Problem {
     let mut message = format!("store {}: {error}", path.display());
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
+        message = format!("{message}: {cause}");
         source = cause.source();
     }
     let problem = Problem::new(exit, message);
     match error.kind() {
-        StorageErrorKind::Missing => {
-            problem.with_help("`jaren run` creates a store; --store names another one")
-        }
         StorageErrorKind::Foreign => {
             problem.with_help("--store names the file that holds the runs; this one was left as it was")
         }

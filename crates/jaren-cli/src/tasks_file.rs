@@ -17,13 +17,13 @@ use crate::problem::{Defect, Problem, Source};
 /// Bytes of a tasks file that are read at most.
 const FILE_BYTES_MAX: usize = 1 << 20;
 /// The time limit of a command that names none.
-const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10 * 60);
+const TIMEOUT_DEFAULT: Duration = Duration::from_mins(10);
 /// The longest time limit that can be asked for.
-pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub(crate) const TIMEOUT_MAX: Duration = Duration::from_hours(30 * 24);
 /// How long a command may clean up between TERM and KILL when it names nothing else.
 const GRACE_DEFAULT: Duration = Duration::from_secs(5);
 /// The longest grace that can be asked for.
-const GRACE_MAX: Duration = Duration::from_secs(5 * 60);
+const GRACE_MAX: Duration = Duration::from_mins(5);
 /// Bytes of standard output that a command may print when it names no limit.
 const OUTPUT_DEFAULT: usize = 16 << 20;
 /// The largest output limit that can be asked for.
@@ -76,7 +76,7 @@ pub(crate) fn read(path: &Path) -> Result<TasksFile, Problem> {
     let bytes = crate::input::read_file(path, "tasks file", FILE_BYTES_MAX)?;
     let absolute =
         std::path::absolute(path).map_err(|error| Problem::unreadable(path, "tasks file", &error))?;
-    let folder = absolute.parent().unwrap_or(Path::new("/"));
+    let folder = absolute.parent().unwrap_or(&absolute);
     match parse(&bytes, folder) {
         Ok(bindings) => Ok(TasksFile { path: absolute, bytes, bindings }),
         Err(mut defects) => {
@@ -321,7 +321,7 @@ mod tests {
     fn defects(text: &str) -> Vec<(usize, String)> {
         let mut found = parse(text.as_bytes(), Path::new("/here")).unwrap_err();
         found.sort_by_key(|defect| defect.span.clone().map(|span| span.start));
-        let line = |at: usize| text[..at].lines().count().max(1);
+        let line = |at: usize| text.get(..at).unwrap_or_default().lines().count().max(1);
         found
             .into_iter()
             .map(|defect| (line(defect.span.map_or(0, |span| span.end)), defect.message))

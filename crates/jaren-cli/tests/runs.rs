@@ -1,4 +1,5 @@
 //! The way of a run through the program: start, wait, send, resume, list, show; one execution at a time.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -28,7 +29,7 @@ const EVERYTHING: &str = r#"{
       "then": "judge"
     },
     "judge": { "choose": [{ "guard": { "$eq": ["$.context.data.left", "$.context.data.right"] }, "to": "pause" }], "otherwise": "end" },
-    "pause": { "after": { "ms": 50, "to": "round" } },
+    "pause": { "on": [], "after": { "ms": 50, "to": "round" } },
     "round": {
       "flow": { "initial": "again", "states": {
         "again": { "work": { "task": "work", "version": "1" }, "then": "ended" },
@@ -168,13 +169,14 @@ fn a_process_that_stays_for_a_time_takes_an_event_from_another_one() {
         "\"to\": \"publish\" }] }",
         "\"to\": \"publish\" }], \"after\": { \"ms\": 600000, \"to\": \"end\" } }",
     );
-    sandbox.write("flow.json", timed).write("tasks.toml", shell("echo 1"));
+    // Longer than `send` waits for the lock, so that it finds the run being executed.
+    sandbox.write("flow.json", timed).write("tasks.toml", shell("sleep 0.7; echo 1"));
     let staying = sandbox.spawn("run flow.json --tasks tasks.toml --id r");
     until("it waits", || {
         sandbox.path("jaren.db").exists() && sandbox.jaren("show r").out.contains("status    waiting")
     });
     sandbox.jaren("send r approve --payload {\"accept\":true}").code(0).prints("being executed by process");
-    ended(staying).code(0).prints("done");
+    ended(staying).code(0).prints("done").complains("review: waiting for approve, or");
 }
 
 /// Sends a signal to a process.
@@ -277,15 +279,15 @@ fn a_hostile_name_cannot_command_the_terminal() {
     sandbox.write("flow.json", REVIEW.replace("approve", hostile).replace("t/1", hostile));
     sandbox.write("tasks.toml", shell("echo '\"\\u001b[2J\"'"));
     let mut command = sandbox.command("run flow.json --tasks tasks.toml --id");
-    let said = ended(command.arg("\u{1b}[2J").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    let said = ended(command.arg("r\u{202e}").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
         .code(10);
     let mut command = sandbox.command("show");
     let shown =
-        ended(command.arg("\u{1b}[2J").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        ended(command.arg("r\u{202e}").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
             .code(0);
     let listed = sandbox.jaren("runs").code(0);
     for text in [said.out, said.err, shown.out, listed.out] {
-        assert!(!text.contains('\u{1b}'), "{text:?}");
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
     }
 }
 

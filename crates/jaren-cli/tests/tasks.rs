@@ -1,4 +1,5 @@
 //! Commands behind tasks: what they are given, how each failure is told, and that none outlives the program.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 

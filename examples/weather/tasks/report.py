@@ -12,7 +12,7 @@ doubtful = [(station["station"], reading) for station in stations for reading in
 
 
 def span(summary):
-    return f"{summary['least']} / {summary['mean']} / {summary['most']}" if summary else "–"
+    return " / ".join(f"{summary[part]:.1f}" for part in ("least", "mean", "most")) if summary else "–"
 
 
 lines = [
@@ -26,7 +26,7 @@ lines = [
 ]
 for station in stations:
     cells = [station["station"], station["hours"], span(station["temperature_c"]), span(station["wind_km_h"]),
-             span(station["pressure_hpa"]), station["precipitation_mm"]]
+             span(station["pressure_hpa"]), f"{station['precipitation_mm']:.1f}"]
     lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
 lines += ["", "## Readings left out", ""]
 for station, reading in doubtful:

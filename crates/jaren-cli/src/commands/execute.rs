@@ -1,12 +1,14 @@
 //! What `run`, `send` and `resume` share: one execution of a run, from its lock to its exit code.
 
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 
 use jaren::durable::Storage;
 use jaren::engine::{Drive, Engine, EngineError, ErrorKind, Record, RunView, Start, Status, Tasks};
-use jaren::host::{Clock, SystemClock};
+use jaren::host::{Clock, Millis, SystemClock};
 use jaren::json::{Digest, Value, pretty, value};
+use tokio::sync::Notify;
 
 use crate::command_task;
 use crate::exec::Runner;
@@ -15,7 +17,7 @@ use crate::lock::{Asked, RunLock};
 use crate::moment;
 use crate::output::{Output, integer};
 use crate::problem::{Problem, report_defects};
-use crate::progress::Progress;
+use crate::progress::{Progress, state_name};
 use crate::signals::Stop;
 use crate::store;
 use crate::tasks_file::{self, TasksFile};
@@ -100,15 +102,36 @@ impl Execution<'_> {
             Enter::Open => engine.open(self.run).await,
         }
         .map_err(|error| self.problem(&error))?;
-        let shown = Arc::clone(progress);
-        let drive = Drive::new()
-            .cancelled_by(stop.at_checkpoint.clone())
-            .observed_by(move |record: &Record| shown.record(record));
+        // A run that is opened may rest already.
+        let rests = Arc::new(Notify::new());
+        rests.notify_one();
+        let (shown, rest) = (Arc::clone(progress), Arc::clone(&rests));
+        let drive =
+            Drive::new().cancelled_by(stop.at_checkpoint.clone()).observed_by(move |record: &Record| {
+                shown.record(record);
+                if matches!(record, Record::Waiting { .. }) {
+                    rest.notify_one();
+                }
+            });
         let drive = if self.no_wait { drive.without_timers() } else { drive };
         tokio::select! {
             biased;
             () = stop.at_once.cancelled() => Ok(Status::Interrupted),
             status = run.drive(drive) => status.map_err(|error| self.problem(&error)),
+            never = self.tell_waits(&rests, progress) => match never {},
+        }
+    }
+
+    /// Says what a run that we stay for is waiting for.
+    async fn tell_waits(&self, rests: &Notify, progress: &Progress) -> Infallible {
+        loop {
+            rests.notified().await;
+            if let Ok(Some(view)) = self.view().await
+                && let Some(deadline) = view.deadline
+            {
+                let waits = waits_for(&view.events, Some(deadline.get()), SystemClock.now().get());
+                progress.say(&format!("  {}: waiting for {waits}", state_name(&view.state)));
+            }
         }
     }
 
@@ -132,7 +155,7 @@ impl Execution<'_> {
                 Exit::Success
             }
             Status::Waiting { events, deadline } => {
-                let until = deadline.map(|at| at.get());
+                let until = deadline.map(Millis::get);
                 let object = value!({
                     "type": "status", "run": run, "status": "waiting",
                     "events": events.iter().map(String::as_str).collect::<Value>(), "until": until.map(integer),
@@ -194,7 +217,7 @@ impl Execution<'_> {
 
     /// A run that failed: where, what the task said, and how to go on.
     fn failed(&self, error: &EngineError) -> Problem {
-        let state = error.state().map(crate::progress::state_name).unwrap_or_default();
+        let state = error.state().map(state_name).unwrap_or_default();
         let place = match error.node() {
             Some(node) if node != "task" => format!("{state}, node {node}"),
             _ => state,
@@ -203,10 +226,8 @@ impl Execution<'_> {
         if let Some(failure) = error.failure() {
             message = format!("run {:?} failed in {place}: {failure}", self.run);
             if let Some(stderr) = failure.data.get("stderr").and_then(Value::as_str) {
-                message.push_str("\nits standard error ended with:");
-                for line in stderr.lines() {
-                    message.push_str(&format!("\n  {line}"));
-                }
+                let lines: String = stderr.lines().flat_map(|line| ["\n  ", line]).collect();
+                message = format!("{message}\nits standard error ended with:{lines}");
             }
         }
         let again = format!(

@@ -58,12 +58,11 @@ pub(crate) async fn run(arguments: &args::Run, output: &mut Output) -> Result<Ex
 
 /// What the run's session remembers of its bindings.
 fn attachment(tasks: Option<&TasksFile>) -> Value {
-    match tasks {
-        Some(file) => {
-            value!({ "tasks": { "path": (file.path.display().to_string()), "sha256": (file.digest()) } })
-        }
-        None => value!({ "tasks": null }),
-    }
+    let tasks = tasks.map(|file| {
+        let path = file.path.display().to_string();
+        value!({ "path": path, "sha256": file.digest() })
+    });
+    value!({ "tasks": tasks })
 }
 
 /// A run that exists must be the one that is asked for.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jaren::engine::{PendingEvent, RunFailure, RunStatus, RunView};
-use jaren::host::{Clock, SystemClock};
+use jaren::host::{Clock, Millis, SystemClock};
 use jaren::json::{Object, Value, to_text, value};
 
 use super::execute::{Execution, shown_value, unknown_run, waits_for};
@@ -94,7 +94,7 @@ fn to_text_lines(view: &RunView, now_ms: i64) -> String {
     line(&mut out, "revision", &view.revision);
     line(&mut out, "state", &state_name(&view.state));
     if view.status == RunStatus::Waiting {
-        line(&mut out, "waits for", &waits_for(&view.events, view.deadline.map(|at| at.get()), now_ms));
+        line(&mut out, "waits for", &waits_for(&view.events, view.deadline.map(Millis::get), now_ms));
     }
     for event in &view.inbox {
         line(&mut out, "pending", &format!("event {} ({})", event.name, event.id));
@@ -113,7 +113,7 @@ fn to_text_lines(view: &RunView, now_ms: i64) -> String {
     if let Some(failure) = &view.failure {
         failure_lines(&mut out, failure);
     }
-    for (state, result) in view.results.iter() {
+    for (state, result) in &view.results {
         line(&mut out, "result", &format!("of {}: {}", state_name(state), shortened(result)));
     }
     if let Some(result) = &view.result {

@@ -25,7 +25,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use self::pipes::{Pipes, Tail};
+use self::pipes::{Carrying, Pipes, Tail, TooMuch};
 use self::watcher::Watcher;
 use crate::tasks_file::Binding;
 
@@ -151,53 +151,62 @@ async fn attend(
     input: &[u8],
     stop: impl Future<Output = ()>,
 ) -> Ended {
-    let mut stop = std::pin::pin!(stop);
     let mut output = Vec::new();
     let mut errors = Tail::default();
-    let result = {
-        let mut pipes = std::pin::pin!(Pipes::take(child).carry(
-            input,
-            &mut output,
-            binding.output_bytes_max,
-            &mut errors
-        ));
-        let mut open = true;
-        let mut limit = std::pin::pin!(tokio::time::sleep(binding.timeout));
-        let end = loop {
-            tokio::select! {
-                biased;
-                () = &mut stop => break Err(CommandError::Stopped),
-                carried = &mut pipes, if open => match carried {
-                    Ok(()) => open = false,
-                    Err(pipes::TooMuch) => { open = false; break Err(CommandError::TooMuch(binding.output_bytes_max)) }
-                },
-                status = child.wait() => break status.map_err(CommandError::Wait),
-                () = &mut limit => break Err(CommandError::Timeout(binding.timeout)),
-            }
-        };
-        if end.is_err() {
-            group.signal(Signal::TERM);
-            let mut grace = std::pin::pin!(tokio::time::sleep(binding.grace));
-            loop {
-                tokio::select! {
-                    _ = child.wait() => break,
-                    () = &mut grace => break,
-                    // Read on, or a command that says goodbye would hang in a full pipe.
-                    _ = &mut pipes, if open => open = false,
-                }
-            }
-        }
-        group.signal(Signal::KILL);
-        let _ = child.wait().await;
-        let late = if open { timeout(PIPES_GRACE, &mut pipes).await.unwrap_or(Ok(())) } else { Ok(()) };
-        match (end, late) {
-            (Ok(_), Err(pipes::TooMuch)) => Err(CommandError::TooMuch(binding.output_bytes_max)),
-            (Ok(status), Ok(())) if !status.success() => Err(CommandError::Status(status)),
-            (Ok(_), Ok(())) => Ok(()),
-            (Err(error), _) => Err(error),
-        }
+    let pipes = Pipes::take(child);
+    let mut carrying = Carrying::new(pipes.carry(input, &mut output, binding.output_bytes_max, &mut errors));
+    let end = end_of(binding, child, &mut carrying, stop).await;
+    if end.is_err() {
+        ask_to_end(binding, child, group, &mut carrying).await;
+    }
+    group.signal(Signal::KILL);
+    // It was killed, so it ends; how it ended is known or does not matter any more.
+    let _ = child.wait().await;
+    let rest = timeout(PIPES_GRACE, carrying.rest()).await.unwrap_or(Ok(()));
+    drop(carrying);
+    let result = match (end, rest) {
+        (Ok(_), Err(TooMuch)) => Err(CommandError::TooMuch(binding.output_bytes_max)),
+        (Ok(status), Ok(())) if !status.success() => Err(CommandError::Status(status)),
+        (Ok(_), Ok(())) => Ok(output),
+        (Err(error), _) => Err(error),
     };
-    Ended { result: result.map(|()| output), stderr: errors.into_text() }
+    Ended { result, stderr: errors.into_text() }
+}
+
+/// Waits until the command ends, or until it must.
+async fn end_of(
+    binding: &Binding,
+    child: &mut Child,
+    carrying: &mut Carrying<'_>,
+    stop: impl Future<Output = ()>,
+) -> Result<ExitStatus, CommandError> {
+    let mut stop = std::pin::pin!(stop);
+    let mut limit = std::pin::pin!(tokio::time::sleep(binding.timeout));
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut stop => return Err(CommandError::Stopped),
+            carried = carrying.done() => if carried == Err(TooMuch) {
+                return Err(CommandError::TooMuch(binding.output_bytes_max));
+            },
+            status = child.wait() => return status.map_err(CommandError::Wait),
+            () = &mut limit => return Err(CommandError::Timeout(binding.timeout)),
+        }
+    }
+}
+
+/// Asks the command's group to end, and gives it the time that its binding grants.
+async fn ask_to_end(binding: &Binding, child: &mut Child, group: &Group<'_>, carrying: &mut Carrying<'_>) {
+    group.signal(Signal::TERM);
+    let mut grace = std::pin::pin!(tokio::time::sleep(binding.grace));
+    loop {
+        tokio::select! {
+            _ = child.wait() => return,
+            () = &mut grace => return,
+            // Read on: a command that says goodbye would hang in a full pipe.
+            _ = carrying.done() => {}
+        }
+    }
 }
 
 fn describe(status: ExitStatus) -> String {

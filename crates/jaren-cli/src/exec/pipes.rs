@@ -1,6 +1,8 @@
 //! The three pipes of a command, carried at once so that neither side waits for the other.
 
 use std::collections::VecDeque;
+use std::future::pending;
+use std::pin::Pin;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
@@ -61,6 +63,34 @@ impl Pipes {
     }
 }
 
+/// Pipes on their way.
+pub(super) struct Carrying<'a>(Option<Carry<'a>>);
+
+type Carry<'a> = Pin<Box<dyn Future<Output = Result<(), TooMuch>> + Send + 'a>>;
+
+impl<'a> Carrying<'a> {
+    /// Nothing moves before it is awaited.
+    pub(super) fn new(carry: impl Future<Output = Result<(), TooMuch>> + Send + 'a) -> Self {
+        Self(Some(Box::pin(carry)))
+    }
+
+    /// Ready once, when everything is carried; for ever pending afterwards, as a branch of `select!` wants it.
+    pub(super) async fn done(&mut self) -> Result<(), TooMuch> {
+        if self.0.is_none() {
+            pending::<()>().await;
+        }
+        self.rest().await
+    }
+
+    /// Carries what is left.
+    pub(super) async fn rest(&mut self) -> Result<(), TooMuch> {
+        let Some(carry) = &mut self.0 else { return Ok(()) };
+        let carried = carry.await;
+        self.0 = None;
+        carried
+    }
+}
+
 async fn read_up_to(mut from: impl AsyncRead + Unpin, into: &mut Vec<u8>, max: usize) -> Result<(), TooMuch> {
     // One byte more than allowed tells "all of it" from "too much".
     let most = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
@@ -114,7 +144,7 @@ mod tests {
         tail.push(&[b'a'; STDERR_BYTES_MAX]);
         tail.push(b"\x1b[2Jend\n");
         let text = tail.into_text();
-        assert!(text.starts_with("[8 bytes before this were left out]\naaa"), "{}", &text[..60]);
+        assert!(text.starts_with("[8 bytes before this were left out]\naaa"), "{text}");
         assert!(text.ends_with("a\\u{1b}[2Jend"), "{text}");
     }
 }

@@ -12,40 +12,40 @@ use jaren::json::{ReadOptions, Value, read};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder of its own, removed at the end.
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
 }
 
 /// What a call of the program came to.
 #[derive(Debug)]
-pub struct Said {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Sandbox {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> &Self {
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> &Self {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
         self
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
     /// The program with these words, split at spaces, in this folder.
-    pub fn command(&self, words: &str) -> Command {
+    pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jaren"));
         command.args(words.split_whitespace()).current_dir(self.folder.path());
         command.stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
@@ -53,12 +53,12 @@ impl Sandbox {
     }
 
     /// Calls the program and waits for its end.
-    pub fn jaren(&self, words: &str) -> Said {
+    pub(crate) fn jaren(&self, words: &str) -> Said {
         said(self.command(words).output().unwrap())
     }
 
     /// Calls the program with a text on standard input.
-    pub fn jaren_with(&self, words: &str, input: &str) -> Said {
+    pub(crate) fn jaren_with(&self, words: &str, input: &str) -> Said {
         let mut child = self
             .command(words)
             .stdin(Stdio::piped())
@@ -71,18 +71,18 @@ impl Sandbox {
     }
 
     /// Starts the program and goes on.
-    pub fn spawn(&self, words: &str) -> Child {
+    pub(crate) fn spawn(&self, words: &str) -> Child {
         self.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// Waits until a file holds this text.
-    pub fn until_file(&self, name: &str, text: &str) {
+    pub(crate) fn until_file(&self, name: &str, text: &str) {
         until(&format!("{name} holds {text:?}"), || self.read(name).contains(text));
     }
 }
 
 /// Waits until something is so.
-pub fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let since = Instant::now();
     while !is_so() {
         assert!(since.elapsed() < PATIENCE, "waited in vain until {what}");
@@ -91,14 +91,14 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// Whether a process can still do something.
-pub fn is_running(id: &str) -> bool {
+pub(crate) fn is_running(id: &str) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(id.trim()).join("stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
 /// The end of a child, with what it printed.
-pub fn ended(child: Child) -> Said {
+pub(crate) fn ended(child: Child) -> Said {
     said(child.wait_with_output().unwrap())
 }
 
@@ -113,34 +113,34 @@ fn said(output: Output) -> Said {
 impl Said {
     /// Asserts the exit code.
     #[track_caller]
-    pub fn code(self, code: i32) -> Self {
+    pub(crate) fn code(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{self:#?}");
         self
     }
 
     /// Asserts that standard error has this text.
     #[track_caller]
-    pub fn complains(self, text: &str) -> Self {
+    pub(crate) fn complains(self, text: &str) -> Self {
         assert!(self.err.contains(text), "no {text:?} in {self:#?}");
         self
     }
 
     /// Asserts that standard output has this text.
     #[track_caller]
-    pub fn prints(self, text: &str) -> Self {
+    pub(crate) fn prints(self, text: &str) -> Self {
         assert!(self.out.contains(text), "no {text:?} in {self:#?}");
         self
     }
 
     /// The JSON lines of standard output.
     #[track_caller]
-    pub fn json(&self) -> Vec<Value> {
+    pub(crate) fn json(&self) -> Vec<Value> {
         self.out.lines().map(|line| read(line.as_bytes(), &ReadOptions::data()).unwrap()).collect()
     }
 }
 
 /// A workflow whose only work is the task `work`, then the end.
-pub const ONE_STEP: &str = r#"{
+pub(crate) const ONE_STEP: &str = r#"{
   "$workflow": "0.2", "revision": "t/1", "initial": "work",
   "states": {
     "work": { "work": { "task": "work", "version": "1" }, "then": "end" },
@@ -149,7 +149,7 @@ pub const ONE_STEP: &str = r#"{
 }"#;
 
 /// Works, waits for `approve`, works again.
-pub const REVIEW: &str = r#"{
+pub(crate) const REVIEW: &str = r#"{
   "$workflow": "0.2", "revision": "t/1", "initial": "prepare",
   "states": {
     "prepare": { "work": { "task": "work", "version": "1" }, "then": "review" },
@@ -160,7 +160,7 @@ pub const REVIEW: &str = r#"{
 }"#;
 
 /// A tasks file that binds `work` to a shell line.
-pub fn shell(line: &str) -> String {
+pub(crate) fn shell(line: &str) -> String {
     format!(
         "[tasks.work]\nversion = \"1\"\nexec = [\"sh\", \"-c\", '''{line}''']\ngrace = \"200ms\"\ntimeout = \"20s\"\n"
     )
