@@ -53,33 +53,50 @@ pub const UNBUILT: &str = "JR0001";
 ///
 /// One word wide, so that a `Result` on the hot path stays small.
 #[derive(Debug)]
-pub struct EvalError(Box<Diagnostic>);
+pub struct EvalError(Box<Failure>);
+
+#[derive(Debug)]
+struct Failure {
+    diagnostic: Diagnostic,
+    /// Whether the host of an extension raised it.
+    foreign: bool,
+}
 
 impl EvalError {
     #[cold]
     pub(crate) fn new(code: &'static str, pointer: Pointer, message: String) -> Self {
-        Self(Box::new(Diagnostic::new(code, pointer, message)))
+        Self(Box::new(Failure { diagnostic: Diagnostic::new(code, pointer, message), foreign: false }))
+    }
+
+    /// The error of a [`crate::Host`], which ends the evaluation as it is: its code, and its place in another document.
+    pub fn foreign(diagnostic: Diagnostic) -> Self {
+        Self(Box::new(Failure { diagnostic, foreign: true }))
+    }
+
+    /// Whether the host of an extension raised it, by [`Self::foreign`].
+    pub fn is_foreign(&self) -> bool {
+        self.0.foreign
     }
 
     /// The code, such as `JQ2001`.
     pub fn code(&self) -> &'static str {
-        self.0.code()
+        self.0.diagnostic.code()
     }
 
     /// Where in the query document the expression stands that failed.
     pub fn pointer(&self) -> &Pointer {
-        self.0.pointer()
+        self.0.diagnostic.pointer()
     }
 
     /// What was expected and what was found, without values.
     pub fn message(&self) -> &str {
-        self.0.message()
+        self.0.diagnostic.message()
     }
 }
 
 impl fmt::Display for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.0.diagnostic.fmt(f)
     }
 }
 
@@ -87,6 +104,6 @@ impl std::error::Error for EvalError {}
 
 impl From<EvalError> for Diagnostic {
     fn from(error: EvalError) -> Self {
-        *error.0
+        error.0.diagnostic
     }
 }

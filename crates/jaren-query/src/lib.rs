@@ -28,12 +28,14 @@
 mod compile;
 mod error;
 mod eval;
+mod extension;
 mod path;
 mod place;
 mod plan;
 mod query;
 
 pub use error::{EvalError, UNBUILT};
+pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
 pub use path::{JsonPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};
 

@@ -134,6 +134,16 @@ pub(crate) enum Many {
     /// The place is that of the operator's name, where a range that is too long is reported.
     Range(Pair, Place),
     Entries(Box<Expr>),
+    /// The operator of an extension.
+    Extended(Box<Extended>),
+}
+
+/// An operator that a format above adds to the language.
+#[derive(Debug)]
+pub(crate) struct Extended {
+    /// What its host is told of it.
+    pub(crate) tag: usize,
+    pub(crate) operand: Expr,
 }
 
 /// A path with where it begins.

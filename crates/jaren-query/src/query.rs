@@ -116,7 +116,7 @@ impl Query {
 
     /// Compiles a query document.
     pub fn compile_with(document: &Value, options: &CompileOptions) -> Result<Self, Report> {
-        compile(document, options).map(|plan| Self(Arc::new(plan)))
+        compile(document, options, None).map(|plan| Self(Arc::new(plan)))
     }
 
     /// The names of the external parameters, in the order of their first appearance.

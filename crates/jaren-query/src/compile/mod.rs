@@ -5,6 +5,7 @@
 //! if nothing had happened.
 
 mod binding;
+mod extension;
 mod operators;
 mod phrase;
 mod scope;
@@ -15,6 +16,7 @@ use jaren_json::{Diagnostic, Object, Report, Shape, Str, Value};
 use self::scope::Scope;
 
 use crate::error::{DEPTH, MIXED, PATH, SHAPE, UNBUILT, UNDECLARED, VERSION};
+use crate::extension::Extension;
 use crate::path::{self, Path};
 use crate::place::{Place, Places};
 use crate::plan::{Expr, From, Kind, Members, Plan, Root};
@@ -28,7 +30,11 @@ pub(crate) const NESTING_MAX: usize = 128;
 const VERSION_KNOWN: &str = "0.1";
 
 /// Compiles a query document.
-pub(crate) fn compile(document: &Value, options: &CompileOptions) -> Result<Plan, Report> {
+pub(crate) fn compile<'d>(
+    document: &'d Value,
+    options: &'d CompileOptions,
+    extension: Option<&'d mut dyn Extension>,
+) -> Result<Plan, Report> {
     let mut compiler = Compiler {
         defects: Vec::new(),
         places: Places::default(),
@@ -36,6 +42,7 @@ pub(crate) fn compile(document: &Value, options: &CompileOptions) -> Result<Plan
         declared: options.externals.as_deref(),
         extra_levels: 0,
         deepest: (0, Places::ROOT),
+        extension,
     };
     let root = compiler.document(document);
     let depth_max = options.limits.depth.map_or(usize::MAX, std::num::NonZeroUsize::get);
@@ -64,6 +71,8 @@ struct Compiler<'d> {
     extra_levels: usize,
     /// The deepest nesting met so far and the first place that reached it.
     deepest: (usize, Place),
+    /// The operator that a format above adds.
+    extension: Option<&'d mut dyn Extension>,
 }
 
 impl<'d> Compiler<'d> {

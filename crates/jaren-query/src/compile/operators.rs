@@ -19,6 +19,11 @@ impl<'d> Compiler<'d> {
         depth: usize,
     ) -> Expr {
         let key = self.places.member(place, name);
+        if self.is_extension(name)
+            && let Some(phrase) = self.extended(argument, [place, key], depth)
+        {
+            return phrase;
+        }
         match name {
             "$const" => return Expr { place, kind: Kind::Literal(argument.clone()) },
             "$map" => return self.map(argument, place, key, depth),

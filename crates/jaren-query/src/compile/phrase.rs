@@ -50,7 +50,9 @@ impl<'d> Compiler<'d> {
         if let (Some((name, argument)), None) = (members.next(), members.next()) {
             return self.operator(name, argument, place, depth);
         }
-        if let Some((name, _)) = object.iter().find(|(name, _)| !is_vocabulary(name)) {
+        if let Some((name, _)) =
+            object.iter().find(|(name, _)| !is_vocabulary(name) && !self.is_extension(name))
+        {
             return self.poison(UNKNOWN, place, unknown(name));
         }
         let message = "these '$'-names do not form a phrase together: an operator stands alone, \

@@ -1,14 +1,11 @@
 //! The operator that a format above adds to the language.
 
-use std::convert::Infallible;
-
 use jaren_json::Value;
 
 use super::item::Item;
 use super::{Run, Sink, Stop};
 use crate::error::EvalError;
 use crate::extension::{Located, Location};
-use crate::path::{track_into, walk};
 use crate::plan::{Expr, Extended, From, Kind};
 
 impl<'a> Run<'a> {
@@ -60,24 +57,14 @@ impl<'a> Run<'a> {
             From::External(index) => Some(self.external(index, operand.place)?),
             From::Input | From::Variable(_) => self.scope.whole(),
         };
-        let (Some(start), Some(host)) = (start, self.host.as_deref_mut()) else { return Ok(None) };
-        let mut track = Located(host);
-        let Some(path) = path else { 
-            self.step(operand)?;
-            return Ok(Some(vec![(start, location)]));
-        };
-        let mut nodes = Vec::new();
-        if let Some(node) = track_into(&mut track, (start, location), &path.head) {
-            let walked = walk::<_, Infallible>(&mut track, node, &path.leaps, &mut |_, node| {
-                nodes.push(node);
-                Ok(())
-            });
-            match walked {
-                Ok(()) => {}
-                Err(never) => match never {},
-            }
-        }
+        let Some(start) = start else { return Ok(None) };
         self.step(operand)?;
+        let Some(host) = self.host.as_deref_mut() else { return Ok(None) };
+        let mut nodes = Vec::new();
+        match path {
+            None => nodes.push((start, location)),
+            Some(path) => path.walk(&mut Located(host), (start, location), &mut |_, node| nodes.push(node)),
+        }
         Ok(Some(nodes))
     }
 }

@@ -12,6 +12,7 @@ mod aggregate;
 mod barrier;
 mod compare;
 mod construct;
+mod extension;
 mod item;
 mod modes;
 mod phrase;
@@ -23,6 +24,7 @@ use jaren_json::Value;
 use self::item::{Got, Item, Seq, item_truth};
 use self::modes::finished;
 use crate::error::{EvalError, LIMIT, SEVERAL, UNBOUND};
+use crate::extension::Host;
 use crate::path::{Step, step_into, walk};
 use crate::place::{Place, Places};
 use crate::plan::{Expr, From as PathFrom, Kind, Plan, Root, Slot};
@@ -55,6 +57,8 @@ pub(crate) struct Run<'a> {
     parts: Vec<Value>,
     /// Steps that may still be taken; without a limit more than any machine takes.
     steps_left: u64,
+    /// What evaluates the operator of an extension, where the plan has one.
+    host: Option<&'a mut dyn Host>,
 }
 
 impl<'a> Run<'a> {
@@ -66,7 +70,22 @@ impl<'a> Run<'a> {
             slots: if plan.slots == 0 { Vec::new() } else { vec![Seq::Empty; plan.slots] },
             parts: Vec::new(),
             steps_left: plan.limits.steps.map_or(u64::MAX, std::num::NonZeroU64::get),
+            host: None,
         }
+    }
+
+    pub(crate) fn with_host(plan: &'a Plan, scope: &'a Scope<'a>, host: &'a mut dyn Host) -> Self {
+        Self { host: Some(host), ..Self::new(plan, scope) }
+    }
+
+    /// Adds the items of the result to others.
+    pub(crate) fn append(&mut self, items: &mut Vec<Value>) -> Result<(), EvalError> {
+        let from = items.len();
+        finished(self.emit(&self.plan.root, &mut |_, item| {
+            items.push(item.into_value());
+            Ok(())
+        }))?;
+        self.check_result(items.len().saturating_sub(from))
     }
 
     pub(crate) fn items(&mut self) -> Result<Vec<Value>, EvalError> {

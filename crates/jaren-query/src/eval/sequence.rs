@@ -2,7 +2,7 @@
 
 use jaren_json::{Kind, Object, ObjectBuilder, Shape, Value};
 
-use super::barrier::Distinct;
+use super::barrier::Table;
 use super::compare::key_order;
 use super::item::{Got, Item, count, entry_of, item_eq};
 use super::modes::finished;
@@ -25,9 +25,9 @@ impl<'a> Run<'a> {
             Many::Flwor(phrase) => self.flwor(expr, phrase, sink),
             Many::Seq(operands) => operands.iter().try_for_each(|operand| self.emit(operand, sink)),
             Many::Distinct(operand) => {
-                let mut met = Distinct::default();
+                let mut met = Table::new(1);
                 self.emit(operand, &mut |run, item| {
-                    if met.is_new(item.clone()) { sink(run, item) } else { Ok(()) }
+                    if met.place(&[Some(item.clone())]).1 { sink(run, item) } else { Ok(()) }
                 })
             }
             Many::Reverse(operand) => {
@@ -69,6 +69,7 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Many::Entries(operand) => self.entries(operand, sink),
+            Many::Extended(phrase) => self.extended(phrase, sink),
         }
     }
 

@@ -1,12 +1,11 @@
 //! A path on its own, outside a query.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use jaren_json::Value;
 
 use super::parse::PathDefect;
-use super::{Path, Track, parse, track_into, walk};
+use super::{Path, Track, parse};
 
 /// A compiled RFC 9535 query: shared by clones and between threads.
 #[derive(Clone, Debug)]
@@ -49,16 +48,7 @@ impl JsonPath {
         root: (&'v Value, T::Place),
         found: &mut dyn FnMut(&mut T, &'v Value, T::Place),
     ) {
-        if let Some(node) = track_into(track, root, &self.0.head) {
-            let walked = walk::<_, Infallible>(track, node, &self.0.leaps, &mut |track, (value, place)| {
-                found(track, value, place);
-                Ok(())
-            });
-            match walked {
-                Ok(()) => {}
-                Err(never) => match never {},
-            }
-        }
+        self.0.walk(track, root, &mut |track, (value, place)| found(track, value, place));
     }
 }
 

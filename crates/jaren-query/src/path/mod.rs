@@ -13,7 +13,7 @@ use jaren_json::{SlotHint, Str};
 pub use json_path::{JsonPath, PathError};
 pub(crate) use parse::parse;
 pub use walk::Track;
-pub(crate) use walk::{step_into, track_into, walk};
+pub(crate) use walk::{step_into, walk};
 
 /// The largest number of segments of one path that may select several nodes.
 /// The walk recurses once a leap, so this bounds its stack; no path that a person wrote comes near it.

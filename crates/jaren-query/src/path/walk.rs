@@ -1,8 +1,10 @@
 //! The walk of a compiled path over a value, in the order of RFC 9535.
 
+use std::convert::Infallible;
+
 use jaren_json::Value;
 
-use super::{Leap, Selector, Step};
+use super::{Leap, Path, Selector, Step};
 
 /// Follows single steps; `None` where one of them finds nothing.
 #[inline]
@@ -39,11 +41,7 @@ pub(crate) type Found<'f, 'v, T, E> = &'f mut dyn FnMut(&mut T, Node<'v, T>) -> 
 
 /// Follows single steps with their places; `None` where one of them finds nothing.
 #[inline]
-pub(crate) fn track_into<'v, T: Track>(
-    track: &mut T,
-    node: Node<'v, T>,
-    steps: &[Step],
-) -> Option<Node<'v, T>> {
+fn track_into<'v, T: Track>(track: &mut T, node: Node<'v, T>, steps: &[Step]) -> Option<Node<'v, T>> {
     let (mut value, mut place) = node;
     for step in steps {
         let position = step.position(value)?;
@@ -52,6 +50,26 @@ pub(crate) fn track_into<'v, T: Track>(
         value = child;
     }
     Some((value, place))
+}
+
+impl Path {
+    /// Calls `found` with each node that the path selects from `root`, in order.
+    pub(crate) fn walk<'v, T: Track>(
+        &self,
+        track: &mut T,
+        root: Node<'v, T>,
+        found: &mut dyn FnMut(&mut T, Node<'v, T>),
+    ) {
+        let Some(node) = track_into(track, root, &self.head) else { return };
+        let walked = walk::<_, Infallible>(track, node, &self.leaps, &mut |track, node| {
+            found(track, node);
+            Ok(())
+        });
+        match walked {
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+    }
 }
 
 /// Calls `found` with each node that `leaps` select from a node, in order; stops when it answers an error.
