@@ -151,18 +151,26 @@ pub(crate) fn report_defects(report: &Report, source: Option<&[u8]>) -> Vec<Defe
 
 fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) -> Defect {
     let mut causes = Vec::new();
+    let mut place = diagnostic.place().clone();
     let mut next = diagnostic.cause();
     while let Some(cause) = next {
-        causes.push(cause.to_string());
+        // A cause's pointer leads on from the place of what it caused, where that is an embedded document.
+        let nearer = place.join(cause.place());
+        if source.is_some_and(|bytes| locate(bytes, &nearer).is_some()) {
+            place = nearer;
+        }
+        if !diagnostic.message().contains(cause.message()) {
+            causes.push(format!("{}: {}", cause.code(), cause.message()));
+        }
         next = cause.cause();
     }
     Defect {
         code: Some(diagnostic.code()),
-        pointer: Some(diagnostic.place().to_string()),
+        pointer: Some(place.to_string()),
         message: diagnostic.message().to_owned(),
         causes,
         help: code_help(diagnostic.code()).map(str::to_owned),
-        span: source.and_then(|bytes| find(bytes, diagnostic.place())),
+        span: source.and_then(|bytes| find(bytes, &place)),
     }
 }
 

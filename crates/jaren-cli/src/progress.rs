@@ -15,6 +15,9 @@ use crate::text;
 /// How often the moving line is drawn while nothing happens, so that its clock goes on.
 const TICK: Duration = Duration::from_millis(120);
 
+/// Characters of the moving line's message; names beyond it are left out.
+const MESSAGE_CHARACTERS_MAX: usize = 60;
+
 /// Shows a run's records as they come.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -40,7 +43,7 @@ impl Progress {
             Way::Silent
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(TICK);
@@ -75,10 +78,6 @@ impl Progress {
                 };
                 self.say(&format!("  {}: {how}", call_name(state, node)));
             }
-            Record::Done { active, .. } => {
-                let states: Vec<String> = active.iter().map(|state| state_name(state)).collect();
-                self.say(&format!("  done in {}", states.join(", ")));
-            }
             _ => {}
         }
     }
@@ -90,6 +89,14 @@ impl Progress {
             Way::Line(bar) => bar.suspend(|| tell(&format!("{line}\n"))),
             Way::Lines => tell(&format!("{line}\n")),
             Way::Silent => {}
+        }
+    }
+
+    /// Says what the run waits for while we stay.
+    pub(crate) fn waits(&self, line: &str) {
+        self.say(line);
+        if let Way::Line(bar) = &self.way {
+            bar.set_message("waiting");
         }
     }
 
@@ -109,7 +116,8 @@ impl Progress {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = how(&mut running);
         if let Way::Line(bar) = &self.way {
-            bar.set_message(names(&running));
+            // The line must not reach the terminal's edge: a `^C` that the terminal echoes would break it.
+            bar.set_message(names(&running).chars().take(MESSAGE_CHARACTERS_MAX).collect::<String>());
         }
         changed
     }

@@ -36,8 +36,10 @@ pub(crate) fn place(source: &[u8], span: &Range<usize>) -> Place {
     let tail = String::from_utf8_lossy(tail);
     let column = head.chars().count() + 1;
 
-    // The caret sits two thirds into the window, so that what leads to the place is seen.
-    let head = trim_start(&head, WIDTH_MAX * 2 / 3);
+    // Where the line is cut, the caret sits two thirds into it, so that what leads to the place is seen.
+    let whole =
+        [&*head, &*marked, &*tail].iter().map(|part| part.chars().count()).sum::<usize>() <= WIDTH_MAX;
+    let head = trim_start(&head, if whole { WIDTH_MAX } else { WIDTH_MAX * 2 / 3 });
     let room = WIDTH_MAX - head.chars().count();
     let rest = trim_end(&format!("{marked}{}", tail.trim_end()), room);
     Place {

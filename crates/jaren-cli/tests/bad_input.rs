@@ -12,7 +12,7 @@ const TASK: &str = "echo x >> log; echo '{\"n\": 1}'";
 fn waiting() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("flow.json", REVIEW).write("tasks.toml", shell(TASK)).write("input.json", "{\"a\": 1}");
-    start(&sandbox).code(10).prints("waiting for approve");
+    start(&sandbox).code(10).prints("waiting in review for approve");
     sandbox
 }
 
@@ -120,8 +120,11 @@ fn an_event_is_taken_once_and_a_finished_run_takes_none() {
 #[test]
 fn an_event_that_the_wait_refuses_leaves_it_waiting() {
     let sandbox = waiting();
-    sandbox.jaren("send r unknown").code(10).prints("waiting for approve");
-    sandbox.jaren("send r approve --payload {\"accept\":false}").code(10).prints("waiting for approve");
+    sandbox.jaren("send r unknown").code(10).prints("waiting in review for approve");
+    sandbox
+        .jaren("send r approve --payload {\"accept\":false}")
+        .code(10)
+        .prints("waiting in review for approve");
     sandbox.jaren("send r approve --payload {\"accept\":").code(3).complains("--payload:1:11");
     sandbox.jaren("send r approve --payload {\"accept\":true}").code(0).prints("done");
 }
@@ -179,7 +182,7 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
 
     // Still readable, and it goes on where it was when there is room again.
     assert_eq!(shown(&sandbox).get("status"), Some(&value!("running")));
-    sandbox.jaren("resume r").code(10).prints("waiting for approve");
+    sandbox.jaren("resume r").code(10).prints("waiting in review for approve");
     sandbox.jaren("send r approve --payload {\"accept\":true}").code(0);
 }
 

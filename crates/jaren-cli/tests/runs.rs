@@ -46,7 +46,10 @@ fn a_run_waits_takes_an_event_and_is_done() {
     let sandbox = Sandbox::new();
     sandbox.write("flow.json", REVIEW).write("tasks.toml", shell("echo x >> log; echo '{\"n\": 1}'"));
     let said = sandbox.jaren("run flow.json --tasks tasks.toml --id order-7").code(10);
-    assert_eq!(said.out, "run order-7\nwaiting for approve\ngo on with: jaren send order-7 approve\n");
+    assert_eq!(
+        said.out,
+        "run order-7\nwaiting in review for approve\ngo on with: jaren send order-7 approve\n"
+    );
     assert!(said.err.contains("prepare: started") && said.err.contains("prepare: done in"), "{said:#?}");
 
     sandbox
@@ -59,7 +62,7 @@ fn a_run_waits_takes_an_event_and_is_done() {
     assert_eq!(sandbox.jaren("runs --status done").code(0).out, "no runs\n");
 
     let said = sandbox.jaren("send order-7 approve --payload {\"accept\":true}").code(0);
-    assert!(said.out.ends_with("done\n{\n  \"n\": 1\n}\n"), "{said:#?}");
+    assert!(said.out.ends_with("done in end\n{\n  \"n\": 1\n}\n"), "{said:#?}");
     assert_eq!(sandbox.read("log"), "x\nx\n");
     sandbox.jaren("runs --status done").code(0).prints("order-7");
 }
@@ -70,13 +73,12 @@ fn programs_read_json_lines() {
     sandbox.write("flow.json", REVIEW).write("tasks.toml", shell("echo 3"));
     let said = sandbox.jaren("run flow.json --tasks tasks.toml --id r --json").code(10);
     assert_eq!(said.err, "");
-    let waiting =
-        value!({"type": "status", "run": "r", "status": "waiting", "events": ["approve"], "until": null});
+    let waiting = value!({"type": "status", "run": "r", "status": "waiting", "state": "/states/review", "events": ["approve"], "until": null});
     assert_eq!(said.json(), [value!({"type": "run", "run": "r", "store": "jaren.db"}), waiting]);
 
     let said = sandbox.jaren("send r approve --payload {\"accept\":true} --id e --json").code(0);
     let sent = value!({"type": "sent", "run": "r", "event": "approve", "id": "e", "outcome": "stored"});
-    let done = value!({"type": "status", "run": "r", "status": "done", "result": 3});
+    let done = value!({"type": "status", "run": "r", "status": "done", "state": "/states/end", "result": 3});
     assert_eq!(said.json(), [sent, done]);
 
     let shown = sandbox.jaren("show r --json").code(0).json().remove(0);
@@ -198,7 +200,7 @@ fn ctrl_c_lets_the_running_command_finish_and_says_how_to_go_on() {
         sandbox.write("go", "");
         let said = ended(program)
             .code(130)
-            .prints("stopped; go on with: jaren resume r")
+            .prints("stopped in more; go on with: jaren resume r")
             .complains("stopping once work has ended");
         drop(said);
         assert_eq!(sandbox.read("log"), "x\n", "the finished step is stored, the next one not begun");

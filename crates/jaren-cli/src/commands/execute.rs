@@ -77,7 +77,9 @@ impl Execution<'_> {
                 continue;
             }
             progress.finish();
-            return ended.map(|status| self.report(&status, output));
+            let status = ended?;
+            let state = self.view().await.ok().flatten().map(|view| view.state).unwrap_or_default();
+            return Ok(self.report(&status, &state, output));
         }
     }
 
@@ -128,9 +130,10 @@ impl Execution<'_> {
             rests.notified().await;
             if let Ok(Some(view)) = self.view().await
                 && let Some(deadline) = view.deadline
+                && view.inbox.is_empty()
             {
                 let waits = waits_for(&view.events, Some(deadline.get()), SystemClock.now().get());
-                progress.say(&format!("  {}: waiting for {waits}", state_name(&view.state)));
+                progress.waits(&format!("  {}: waiting for {waits}", state_name(&view.state)));
             }
         }
     }
@@ -145,24 +148,28 @@ impl Execution<'_> {
     }
 
     /// Prints where the run stands.
-    fn report(&self, status: &Status, output: &mut Output) -> Exit {
+    fn report(&self, status: &Status, state: &str, output: &mut Output) -> Exit {
         let run = self.run;
+        let shown = state_name(state);
+        let shown = text::line(&shown);
         let store = self.store_option();
         match status {
             Status::Done { result } => {
-                let object = value!({ "type": "status", "run": run, "status": "done", "result": result });
-                output.print(&object, || format!("done\n{}\n", shown_value(result)));
+                let object = value!({ "type": "status", "run": run, "status": "done", "state": state, "result": result });
+                output.print(&object, || format!("done in {shown}\n{}\n", shown_value(result)));
                 Exit::Success
             }
             Status::Waiting { events, deadline } => {
                 let until = deadline.map(Millis::get);
                 let object = value!({
-                    "type": "status", "run": run, "status": "waiting",
+                    "type": "status", "run": run, "status": "waiting", "state": state,
                     "events": events.iter().map(String::as_str).collect::<Value>(), "until": until.map(integer),
                 });
                 output.print(&object, || {
-                    let waits =
-                        format!("waiting for {}\n", waits_for(events, until, SystemClock.now().get()));
+                    let waits = format!(
+                        "waiting in {shown} for {}\n",
+                        waits_for(events, until, SystemClock.now().get())
+                    );
                     let hint = match events.first() {
                         Some(event) => {
                             format!("go on with: jaren send {} {}{store}\n", word(run), word(event))
@@ -174,8 +181,11 @@ impl Execution<'_> {
                 Exit::Waiting
             }
             Status::Interrupted => {
-                let object = value!({ "type": "status", "run": run, "status": "interrupted" });
-                output.print(&object, || format!("stopped; go on with: jaren resume {}{store}\n", word(run)));
+                let object =
+                    value!({ "type": "status", "run": run, "status": "interrupted", "state": state });
+                output.print(&object, || {
+                    format!("stopped in {shown}; go on with: jaren resume {}{store}\n", word(run))
+                });
                 Exit::Interrupted
             }
         }
