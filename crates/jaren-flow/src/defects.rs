@@ -3,6 +3,8 @@
 //! A compiler checks in the order in which the formats' reference does and goes on after a defect, so the first
 //! one pushed here is the one that the reference names. The rest are reported in document order.
 
+use std::collections::BTreeMap;
+
 use jaren_json::{Diagnostic, Object, Pointer, Report, Str, Value};
 
 /// The defects found so far, in the order of the checks.
@@ -38,8 +40,9 @@ impl Defects {
             let message = "the document was refused without a reason, which is a mistake in this compiler";
             return made.ok_or_else(|| Report::new(Diagnostic::new("JR0000", Pointer::root(), message)));
         };
+        let mut positions = Positions { document, members: BTreeMap::new() };
         let mut rest: Vec<(Vec<usize>, Diagnostic)> =
-            found.map(|diagnostic| (position(document, diagnostic.place()), diagnostic)).collect();
+            found.map(|diagnostic| (positions.of(diagnostic.place()), diagnostic)).collect();
         rest.sort_by(|a, b| a.0.cmp(&b.0));
         let mut report = Report::new(first);
         for (_, diagnostic) in rest {
@@ -49,25 +52,39 @@ impl Defects {
     }
 }
 
-/// Where a pointer leads, as the position of each step: sorting by it is document order. A member that is
-/// missing comes after those that are there.
-fn position(document: &Value, pointer: &Pointer) -> Vec<usize> {
-    let mut here = Some(document);
-    let mut position = Vec::new();
-    for token in pointer.tokens() {
-        let step = match here {
-            Some(Value::Object(object)) => object.iter().position(|(key, _)| *key == *token),
-            Some(Value::Array(_)) => token.parse().ok(),
-            _ => None,
-        };
-        position.push(step.unwrap_or(usize::MAX));
-        here = match here {
-            Some(Value::Object(object)) => object.get(&token),
-            Some(Value::Array(items)) => step.and_then(|index| items.get(index)),
-            _ => None,
-        };
+/// Where pointers lead, as the position of each step: sorting by it is document order.
+struct Positions<'a> {
+    document: &'a Value,
+    /// The members of the objects on the way, found once: a large object may have as many defects as members.
+    members: BTreeMap<Vec<usize>, BTreeMap<&'a str, usize>>,
+}
+
+impl Positions<'_> {
+    /// A member that is missing comes after those that are there.
+    fn of(&mut self, pointer: &Pointer) -> Vec<usize> {
+        let mut here = Some(self.document);
+        let mut position = Vec::new();
+        for token in pointer.tokens() {
+            let step = match here {
+                Some(Value::Object(object)) => {
+                    let members = self.members.entry(position.clone());
+                    let members = members.or_insert_with(|| {
+                        object.iter().enumerate().map(|(index, (name, _))| (name, index)).collect()
+                    });
+                    members.get(&*token).copied()
+                }
+                Some(Value::Array(_)) => token.parse().ok(),
+                _ => None,
+            };
+            here = match here {
+                Some(Value::Object(object)) => object.get(&token),
+                Some(Value::Array(items)) => step.and_then(|index| items.get(index)),
+                _ => None,
+            };
+            position.push(step.unwrap_or(usize::MAX));
+        }
+        position
     }
-    position
 }
 
 /// The pointer that the published cases give for an unknown member: its name is appended as it stands, so a

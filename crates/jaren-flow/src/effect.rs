@@ -1,7 +1,6 @@
 //! Effects: what a host should do, resolved to data. Nothing here executes one.
 
-use jaren_json::diagnostic::Diagnostic;
-use jaren_json::{Pointer, Str, Value};
+use jaren_json::{Diagnostic, Pointer, Str, Value};
 use jaren_query::{Query, Scope};
 
 use crate::defects::Defects;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use jaren_json::diagnostic::Diagnostic;
-use jaren_json::{Object, Pointer, Str, Value};
+use jaren_json::{Diagnostic, Pointer, Str};
 
 /// What went wrong while a compiled document was driven. One word wide.
 ///
@@ -23,27 +22,24 @@ struct Inner {
 
 impl FlowError {
     /// An error without a place.
-    pub fn new(code: &'static str, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(code: &'static str, reason: impl Into<String>) -> Self {
         Self(Box::new(Inner { code, reason: reason.into(), pointer: None, node: None, cause: None }))
     }
 
     /// The same error at a place in the document.
-    #[must_use]
-    pub fn at(mut self, pointer: Pointer) -> Self {
+    pub(crate) fn at(mut self, pointer: Pointer) -> Self {
         self.0.pointer = Some(pointer);
         self
     }
 
     /// The same error of a node of a dag.
-    #[must_use]
-    pub fn of_node(mut self, node: Str) -> Self {
+    pub(crate) fn of_node(mut self, node: Str) -> Self {
         self.0.node = Some(node);
         self
     }
 
     /// The same error with what caused it.
-    #[must_use]
-    pub fn caused_by(mut self, cause: Diagnostic) -> Self {
+    pub(crate) fn caused_by(mut self, cause: Diagnostic) -> Self {
         self.0.cause = Some(cause);
         self
     }
@@ -72,23 +68,9 @@ impl FlowError {
     pub fn cause(&self) -> Option<&Diagnostic> {
         self.0.cause.as_ref()
     }
-
-    /// The published composition `CODE: reason at pointer`: the message that a `catch` receives.
-    pub fn message(&self) -> String {
-        self.to_string()
-    }
-
-    /// The data that a workflow's `catch` target starts with: `{error: {code, message, nodeId}}`.
-    pub fn catch_data(&self) -> Value {
-        let node = self.0.node.clone().map_or(Value::Null, Value::String);
-        let error: Object =
-            [("code", Value::from(self.0.code)), ("message", Value::from(self.message())), ("nodeId", node)]
-                .into_iter()
-                .collect();
-        Value::Object([("error", Value::Object(error))].into_iter().collect())
-    }
 }
 
+/// The published composition `CODE: reason at pointer`: the message that a workflow's `catch` receives.
 impl fmt::Display for FlowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.0.code, self.0.reason)?;

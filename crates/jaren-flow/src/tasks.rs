@@ -22,8 +22,7 @@ pub trait TaskVersions {
 
     /// The task versions of a handler that is itself composed of tasks, by their paths inside it: segments are
     /// escaped as in a JSON Pointer and joined by `/`. They become part of the identity of what calls it.
-    fn nested(&self, task: &str) -> Option<&BTreeMap<String, String>> {
-        let _ = task;
+    fn nested(&self, _task: &str) -> Option<&BTreeMap<String, String>> {
         None
     }
 }

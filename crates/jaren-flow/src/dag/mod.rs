@@ -83,7 +83,7 @@ impl Dag {
     }
 
     /// The canonical text of the document.
-    pub fn canonical(&self) -> &Str {
+    pub(crate) fn canonical(&self) -> &Str {
         &self.plan.canonical
     }
 

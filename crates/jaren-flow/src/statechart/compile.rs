@@ -14,6 +14,7 @@ const CODE: &str = "JF0020";
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
 pub(super) fn check(document: &Value, microsteps_max: u64, defects: &mut Defects) -> Option<Plan> {
+    let before = defects.count();
     let head = document::head(document, defects)?;
     let declared = document::states(head, defects);
     if declared.is_empty() {
@@ -48,7 +49,7 @@ pub(super) fn check(document: &Value, microsteps_max: u64, defects: &mut Defects
             plan.transitions.push(transition);
         }
     }
-    (defects.count() == 0).then_some(plan)
+    (defects.count() == before).then_some(plan)
 }
 
 fn index_by_source(plan: &mut Plan, index: usize, transition: &Transition) {
@@ -67,7 +68,6 @@ struct Tree {
     /// `None` also where the declared parent is unusable.
     parents: Vec<Option<usize>>,
     children: Vec<Vec<usize>>,
-    kinds: Vec<DeclaredType>,
     /// The states whose declared parent is unusable: what names one is not wrong on that account.
     displaced: BTreeSet<Str>,
 }
@@ -93,12 +93,7 @@ impl Tree {
             .filter(|(state, parent)| state.parent.is_some() && parent.is_none())
             .map(|(state, _)| state.id.clone())
             .collect();
-        let kinds = Vec::with_capacity(declared.len());
-        let mut tree = Self { declared, parents: stated, children, kinds, displaced };
-        for index in 0..tree.declared.len() {
-            let kind = tree.infer(index);
-            tree.kinds.push(kind);
-        }
+        let tree = Self { declared, parents: stated, children, displaced };
         for index in 0..tree.declared.len() {
             tree.check_type(index, defects);
         }
@@ -122,7 +117,8 @@ impl Tree {
         self.children(index).iter().copied().filter(|child| !self.is_history(*child))
     }
 
-    fn infer(&self, index: usize) -> DeclaredType {
+    /// The type, inferred where it is not stated.
+    fn kind(&self, index: usize) -> DeclaredType {
         self.state(index).declared.unwrap_or_else(|| {
             if self.ordinary(index).next().is_some() { DeclaredType::Compound } else { DeclaredType::Atomic }
         })
@@ -131,8 +127,7 @@ impl Tree {
     /// The rules of section 1's table for one state.
     fn check_type(&self, index: usize, defects: &mut Defects) {
         let state = self.state(index);
-        let kind = self.infer(index);
-        let ordinary = self.ordinary(index).count();
+        let kind = self.kind(index);
         match kind {
             DeclaredType::Atomic | DeclaredType::Final | DeclaredType::History => {
                 if !self.children(index).is_empty() {
@@ -149,7 +144,7 @@ impl Tree {
                 }
             }
             DeclaredType::Parallel => {
-                if ordinary == 0 {
+                if self.ordinary(index).next().is_none() {
                     let message = "a parallel state needs at least one region";
                     defects.push(CODE, state.pointer.clone(), message);
                 }
@@ -175,69 +170,76 @@ impl Tree {
         id.is_some_and(|id| self.displaced.contains(id))
     }
 
-    /// The states in tree order.
-    fn into_states(self) -> Vec<State> {
-        // Preorder without recursion: a document may nest as deep as it likes.
-        let mut order = Vec::with_capacity(self.declared.len());
+    /// The positions of the declarations in tree order. Without recursion: a document may nest as deep as it likes.
+    fn order(&self) -> Vec<usize> {
         let roots = (0..self.declared.len()).filter(|index| self.parents.get(*index) == Some(&None));
         let mut open: Vec<usize> = roots.collect();
         open.reverse();
+        let mut order = Vec::with_capacity(self.declared.len());
         while let Some(index) = open.pop() {
             order.push(index);
             open.extend(self.children(index).iter().rev());
         }
-        let mut rank = vec![StateId(0); self.declared.len()];
+        order
+    }
+
+    /// The states in tree order.
+    fn into_states(mut self) -> Vec<State> {
+        let order = self.order();
+        let mut ranks = vec![StateId(0); self.declared.len()];
         for (position, index) in order.iter().enumerate() {
-            if let Some(slot) = rank.get_mut(*index) {
-                *slot = StateId(position);
+            if let Some(rank) = ranks.get_mut(*index) {
+                *rank = StateId(position);
             }
         }
-        let ranked = |index: usize| rank.get(index).copied().unwrap_or(StateId(0));
-        let Self { mut declared, parents, children, kinds, .. } = self;
-        let is_history: Vec<bool> =
-            declared.iter().map(|state| state.declared == Some(DeclaredType::History)).collect();
-        let history = |index: &usize| is_history.get(*index) == Some(&true);
-        let by_id: BTreeMap<Str, usize> =
-            declared.iter().enumerate().map(|(index, state)| (state.id.clone(), index)).collect();
+        let ranked = |index: usize| ranks.get(index).copied().unwrap_or(StateId(0));
         let mut states: Vec<State> = Vec::with_capacity(order.len());
-        for (position, index) in order.iter().copied().enumerate() {
-            let Some(state) = declared.get_mut(index) else { continue };
-            let below = children.get(index).map_or(&[][..], Vec::as_slice);
-            let initial = state.initial.as_ref().and_then(|id| by_id.get(id)).copied();
-            let kind = match kinds.get(index) {
-                Some(DeclaredType::Compound) => {
-                    Kind::Compound { initial: initial.map_or(StateId(position), &ranked) }
+        for index in order {
+            let own = ranked(index);
+            let initial = self.state(index).initial.as_deref();
+            let initial = self.ordinary(index).find(|child| Some(&*self.state(*child).id) == initial);
+            let kind = match self.kind(index) {
+                DeclaredType::Compound => Kind::Compound { initial: initial.map_or(own, ranked) },
+                DeclaredType::Parallel => Kind::Parallel,
+                DeclaredType::Final => Kind::Final,
+                DeclaredType::History => {
+                    Kind::History(self.state(index).history.unwrap_or(HistoryMode::Shallow))
                 }
-                Some(DeclaredType::Parallel) => Kind::Parallel,
-                Some(DeclaredType::Final) => Kind::Final,
-                Some(DeclaredType::History) => Kind::History(state.history.unwrap_or(HistoryMode::Shallow)),
-                Some(DeclaredType::Atomic) | None => Kind::Atomic,
+                DeclaredType::Atomic => Kind::Atomic,
             };
+            let (histories, children): (Vec<usize>, Vec<usize>) =
+                self.children(index).iter().partition(|child| self.is_history(**child));
+            let parent = self.parents.get(index).copied().flatten().map(ranked);
+            let Some(state) = self.declared.get_mut(index) else { continue };
             states.push(State {
                 id: state.id.clone(),
                 kind,
-                parent: parents.get(index).copied().flatten().map(&ranked),
-                last: StateId(position),
-                children: below.iter().filter(|child| !history(child)).map(|child| ranked(*child)).collect(),
-                histories: below.iter().filter(|child| history(child)).map(|child| ranked(*child)).collect(),
+                parent,
+                last: own,
+                children: children.into_iter().map(ranked).collect(),
+                histories: histories.into_iter().map(ranked).collect(),
                 entry: std::mem::take(&mut state.entry),
                 exit: std::mem::take(&mut state.exit),
                 on_event: Vec::new(),
                 automatic: Vec::new(),
                 delayed: Vec::new(),
-                alone: Value::Array([Value::String(state.id.clone())].into_iter().collect()),
+                alone: Value::from([Value::String(state.id.clone())]),
             });
         }
-        // A state's last descendant is that of its last child, and children come after their parents.
-        for position in (0..states.len()).rev() {
-            let Some((parent, last)) = states.get(position).map(|state| (state.parent, state.last)) else {
-                continue;
-            };
-            if let Some(parent) = parent.and_then(|parent| states.get_mut(parent.0)) {
-                parent.last = parent.last.max(last);
-            }
-        }
+        measure(&mut states);
         states
+    }
+}
+
+/// Finds each state's last descendant, which is that of its last child: children come after their parents.
+fn measure(states: &mut [State]) {
+    for position in (0..states.len()).rev() {
+        let Some((Some(parent), last)) = states.get(position).map(|state| (state.parent, state.last)) else {
+            continue;
+        };
+        if let Some(parent) = states.get_mut(parent.0) {
+            parent.last = parent.last.max(last);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! keeping one is all that resuming needs.
 
 mod compile;
+mod configuration;
 mod document;
 mod plan;
 mod session;
@@ -147,7 +148,7 @@ impl Statechart {
 
     /// Whether the root is completed.
     pub fn is_final(&self, snapshot: &Snapshot) -> Result<bool, FlowError> {
-        Ok(turn::is_final(&self.plan, &self.adopt(snapshot)?.control.leaves))
+        Ok(configuration::is_final(&self.plan, &self.adopt(snapshot)?.control.leaves))
     }
 
     /// The named events that active states answer, in document order of the transitions.

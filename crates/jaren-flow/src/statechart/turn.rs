@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jaren_json::Value;
-use jaren_json::diagnostic::Diagnostic;
+use jaren_json::{Diagnostic, Value};
 use jaren_query::Scope;
 
+use super::configuration::{fill, is_final, leaves, resolve_conflicts};
 use super::document::{HistoryMode, Trigger};
 use super::plan::{Kind, Plan, State, StateId, Transition};
 use super::snapshot::{Control, SAFE_INTEGER_MAX, Snapshot, Timer, sort};
@@ -182,27 +182,21 @@ impl<'p> Turn<'p> {
     /// Selects and fires once; whether anything fired.
     fn fire(&mut self, cause: Cause<'_>, given: &Given<'_>) -> Result<bool, FlowError> {
         let active = self.plan.closure(&self.control.leaves);
-        let entered = self.within(given, |turn, scope| {
+        let entered = self.within(given, |turn, scope| -> Result<_, FlowError> {
             let selected = turn.select(cause, &active, scope);
             if selected.is_empty() {
-                return None;
+                return Ok(None);
             }
-            if matches!(cause, Cause::Automatic)
-                && let Err(error) = turn.count()
-            {
-                return Some(Err(error));
+            // An event counts once whether or not it fires, and a timer when it is consumed.
+            if matches!(cause, Cause::Automatic) {
+                turn.count()?;
             }
-            Some(Ok(turn.microstep(&selected, &active, scope)))
-        });
-        match entered {
-            None => Ok(false),
-            Some(entered) => {
-                let entered = entered?;
-                self.schedule(&entered)?;
-                self.entered.extend(entered);
-                Ok(true)
-            }
-        }
+            Ok(Some(turn.microstep(&selected, &active, scope)))
+        })?;
+        let Some(entered) = entered else { return Ok(false) };
+        self.schedule(&entered)?;
+        self.entered.extend(entered);
+        Ok(true)
     }
 
     /// Fires completion and `always` transitions until none is enabled.
@@ -272,7 +266,7 @@ impl<'p> Turn<'p> {
         let Some((guard, pointer)) = &transition.guard else { return true };
         guard.truth(scope).unwrap_or_else(|error| {
             let cause = Diagnostic::from(error);
-            let message = format!("the guard reads false because it failed: {}", quote(&cause));
+            let message = format!("the guard failed: {}", quote(&cause));
             self.errors.push(Diagnostic::new("JF2003", pointer.clone(), message).with_cause(cause));
             false
         })
@@ -372,110 +366,4 @@ pub(super) fn time(then: Option<f64>, now: Option<f64>) -> Result<f64, FlowError
     } else {
         Err(FlowError::new("JF2011", "the time must be a number and cannot move backwards"))
     }
-}
-
-/// A configuration being made of the states that transitions lead to and those that stay.
-struct Filled {
-    /// The active states in tree order.
-    active: Vec<StateId>,
-    /// Whether no compound state has two active children.
-    is_legal: bool,
-}
-
-/// Completes `seeds`, which are in tree order, to a configuration: regions that none of them names, and initial
-/// children, are filled in.
-fn fill(plan: &Plan, seeds: &[StateId]) -> Filled {
-    let mut filled = Filled { active: Vec::new(), is_legal: true };
-    let mut open = Vec::new();
-    open_seeded(plan, &plan.roots, seeds, &mut open, &mut filled);
-    while let Some(id) = open.pop() {
-        filled.active.push(id);
-        let state = plan.state(id);
-        match state.kind {
-            Kind::Parallel => open.extend(state.children.iter().rev()),
-            Kind::Compound { initial } => match plan.below(seeds, Some(id)) {
-                [] => open.push(initial),
-                seeds => open_seeded(plan, &state.children, seeds, &mut open, &mut filled),
-            },
-            Kind::Atomic | Kind::Final | Kind::History(_) => {}
-        }
-    }
-    filled
-}
-
-/// Opens the siblings that a seed is in, the first one last so that it is taken first. More than one is no legal
-/// configuration: see [`Control::is_legal`].
-fn open_seeded(
-    plan: &Plan,
-    siblings: &[StateId],
-    mut seeds: &[StateId],
-    open: &mut Vec<StateId>,
-    filled: &mut Filled,
-) {
-    let start = open.len();
-    while let Some(seed) = seeds.first() {
-        // The last sibling that does not come after the seed holds it.
-        let after = siblings.partition_point(|sibling| sibling <= seed);
-        let Some(holder) = after.checked_sub(1).and_then(|index| siblings.get(index)) else { break };
-        open.push(*holder);
-        let last = plan.state(*holder).last;
-        seeds = seeds.get(seeds.partition_point(|seed| *seed <= last)..).unwrap_or_default();
-    }
-    filled.is_legal &= open.len() <= start + 1;
-    if let Some(opened) = open.get_mut(start..) {
-        opened.reverse();
-    }
-}
-
-fn leaves(plan: &Plan, active: &[StateId]) -> Vec<StateId> {
-    active.iter().copied().filter(|id| plan.state(*id).kind.is_leaf()).collect()
-}
-
-/// Whether the active root state is completed.
-pub(super) fn is_final(plan: &Plan, leaves: &[StateId]) -> bool {
-    let root = leaves.first().and_then(|leaf| plan.lineage(*leaf).last());
-    root.is_some_and(|root| match plan.state(root).kind {
-        Kind::Final => true,
-        Kind::Atomic => false,
-        _ => plan.is_complete(root, &plan.closure(leaves)),
-    })
-}
-
-/// Of two conflicting transitions the one with the inner source fires, otherwise the one selected first; what
-/// remains is put in document order.
-fn resolve_conflicts(plan: &Plan, enabled: Vec<usize>) -> Vec<usize> {
-    if enabled.len() < 2 {
-        return enabled;
-    }
-    let mut selected: Vec<usize> = Vec::with_capacity(enabled.len());
-    for index in enabled {
-        let transition = plan.transition(index);
-        let conflicts = |other: &usize| conflict(plan, transition, plan.transition(*other));
-        let loses = |other: &usize| !plan.is_below(transition.from, Some(plan.transition(*other).from));
-        if selected.iter().any(|other| conflicts(other) && loses(other)) {
-            continue;
-        }
-        selected.retain(|other| !conflicts(other));
-        selected.push(index);
-    }
-    selected.sort_unstable();
-    selected
-}
-
-/// Whether two transitions exit a common state or one's source is within the other's.
-fn conflict(plan: &Plan, a: &Transition, b: &Transition) -> bool {
-    plan.is_within(a.from, b.from)
-        || plan.is_within(b.from, a.from)
-        || exits_overlap(plan, a.domain, b.domain)
-}
-
-/// Whether something is active below both: below the inner one of two nested domains, unless that is a leaf.
-fn exits_overlap(plan: &Plan, a: Option<StateId>, b: Option<StateId>) -> bool {
-    let inner = match (a, b) {
-        (None, inner) | (inner, None) => inner,
-        (Some(a), Some(b)) if plan.is_within(a, b) => Some(a),
-        (Some(a), Some(b)) if plan.is_within(b, a) => Some(b),
-        _ => return false,
-    };
-    inner.is_none_or(|inner| !plan.state(inner).kind.is_leaf())
 }

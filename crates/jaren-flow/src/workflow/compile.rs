@@ -27,23 +27,22 @@ pub(super) struct Plan {
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
 pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Plan> {
-    let draft = draft(document, defects)?;
-    let Draft { lowered, states: drafted, chart } = draft;
+    let Draft { lowered, states: drafted, chart } = draft(document, defects)?;
     let states: Vec<State> = drafted.into_iter().map(|state| compile_state(state, tasks, defects)).collect();
     let chart = chart.filter(|_| defects.count() == 0)?;
     let by_id = states.iter().enumerate().map(|(index, state)| (state.id.clone(), index)).collect();
     let mut task_versions = BTreeMap::new();
-    let mut revisions = Revisions { control: String::new(), dags: BTreeMap::new() };
+    let mut dag_revisions = BTreeMap::new();
     for (state, work) in states.iter().filter_map(|state| Some((state, state.work.as_ref()?))) {
         for (path, version) in work.dag.task_versions() {
             task_versions.insert(format!("{}/{path}", state.id), version.clone());
         }
-        revisions.dags.insert(state.id.clone(), work.revision.clone());
+        dag_revisions.insert(state.id.clone(), work.revision.clone());
     }
     let task_versions: Object = task_versions.into_iter().collect();
     // The document was found to be JSON before it was lowered.
     let control = canonical(lowered.fsm()).ok()?;
-    revisions.control = fingerprint(&control);
+    let revisions = Revisions { control: fingerprint(&control), dags: dag_revisions };
     let identity = [
         ("document", Value::from(canonical(lowered.document()).ok()?)),
         ("lowering", Value::from(LOWERING)),

@@ -223,7 +223,10 @@ impl Walk {
         self.specs.insert(id.clone(), Value::Object(spec));
         let links = self.links.len();
         self.links.push(Links { id: id.clone(), bounded: state.limit.is_some(), next: Vec::new() });
-        let drafted = self.drafted.len();
+        let dag = match state.form {
+            Form::Work => document::work(state.object, &pointer, defects).as_ref().map(dag_of),
+            Form::Choose | Form::On | Form::Flow | Form::Final => None,
+        };
         self.drafted.push(Drafted {
             id: id.clone(),
             pointer: pointer.clone(),
@@ -231,7 +234,7 @@ impl Walk {
             limit: state.limit,
             catches: state.object.contains_key("catch"),
             input: state.object.get("input").filter(|input| !input.is_null()).cloned(),
-            dag: None,
+            dag,
         });
         let mut lowered = ObjectBuilder::new();
         lowered.insert("id", id.clone());
@@ -241,13 +244,9 @@ impl Walk {
         let mut from = Source { walk: self, links, id, pointer, siblings, scope };
         match state.form {
             Form::Work => {
-                let dag = document::work(state.object, &from.pointer, defects).as_ref().map(dag_of);
                 from.edge(state.object.get("then"), "then", &[("event", Value::from(DONE))], defects);
                 if let Some(catch) = state.object.get("catch") {
                     from.edge(Some(catch), "catch", &[("event", Value::from(ERROR))], defects);
-                }
-                if let Some(drafted) = self.drafted.get_mut(drafted) {
-                    drafted.dag = dag;
                 }
             }
             Form::Choose => from.choose(state, defects),
