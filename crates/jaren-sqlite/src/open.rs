@@ -24,6 +24,8 @@ const OPEN: &str = "open the store";
 pub(crate) enum Found {
     Nothing,
     Empty,
+    /// A store whose creator died before it was done: there is no commit in it, and whoever opens it to write finishes it.
+    Unfinished,
     Ours,
 }
 
@@ -32,18 +34,19 @@ pub(crate) enum Found {
 /// It reads the bytes itself: to open a foreign database with SQLite may already write to it (a log beside it is
 /// recovered). The header of our files is in the main file from their creation on.
 pub(crate) fn inspect(path: &Path) -> Result<Found, StorageError> {
-    let mut file = match File::open(path) {
-        Ok(file) => file,
+    // Asked before it is opened: to open a pipe would wait for its other end.
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return missing_parent(path),
         Err(error) => return Err(inaccessible(path, error)),
     };
-    let metadata = file.metadata().map_err(|error| inaccessible(path, error))?;
     if !metadata.is_file() {
         let what = if metadata.is_dir() { "a folder" } else { "not a regular file" };
         return Err(foreign(path, &format!("is {what}; name a file")));
     }
+    let file = File::open(path).map_err(|error| inaccessible(path, error))?;
     let mut header = Vec::with_capacity(100);
-    file.by_ref().take(100).read_to_end(&mut header).map_err(|error| inaccessible(path, error))?;
+    file.take(100).read_to_end(&mut header).map_err(|error| inaccessible(path, error))?;
     if header.is_empty() {
         return Ok(Found::Empty);
     }
@@ -51,7 +54,17 @@ pub(crate) fn inspect(path: &Path) -> Result<Found, StorageError> {
         return Err(foreign(path, "is not a database; name another file, or none to create one"));
     }
     check_identity(path, header_number(&header, 68), header_number(&header, 60))?;
-    Ok(Found::Ours)
+    Ok(if is_finished(path, &header) { Found::Ours } else { Found::Unfinished })
+}
+
+/// Whether the creation of a store is over: its header names the write-ahead log, and the rollback journal under
+/// which it was created is gone. SQLite cannot read a file with such a journal without writing.
+fn is_finished(path: &Path, header: &[u8]) -> bool {
+    const WRITE_AHEAD_LOG: u8 = 2;
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    let journal_is_empty = fs::metadata(journal).map_or(true, |metadata| metadata.len() == 0);
+    journal_is_empty && header.get(18) == Some(&WRITE_AHEAD_LOG)
 }
 
 /// A big-endian number of the database header.
@@ -129,44 +142,46 @@ pub(crate) fn create(path: &Path) -> Result<(), StorageError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(opening(path))?;
-    prepare(&mut connection, path).map_err(|error| match error {
-        Prepare::Storage(error) => error,
-        Prepare::Sqlite(error) => opening(path)(error),
-    })
-}
-
-enum Prepare {
-    Storage(StorageError),
-    Sqlite(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for Prepare {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
+    let (application, version) = create_tables(&mut connection).map_err(opening(path))?;
+    check_identity(path, application, version)?;
+    let mode = switch_to_log(&connection).map_err(opening(path))?;
+    if mode != "wal" {
+        let message = format!("{}: the file system does not support a write-ahead log", path.display());
+        return Err(StorageError::new(StorageErrorKind::Io, Retry::Never, OPEN, message));
     }
+    Ok(())
 }
 
-fn prepare(connection: &mut Connection, path: &Path) -> Result<(), Prepare> {
+/// Creates the tables in an empty database, and answers the identity of what is there then.
+fn create_tables(connection: &mut Connection) -> rusqlite::Result<(i32, i32)> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    let found = identity(connection)?;
+    if found.0 == schema::APPLICATION_ID {
+        return Ok(found); // without the lock that a busy store would make us wait for
+    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
-    let application: i32 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if application == 0 && tables == 0 {
+    if identity(&transaction)?.0 == 0 && tables == 0 {
         transaction.execute_batch(schema::CREATE)?;
         transaction.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", schema::VERSION)?;
-    } else {
-        let version: i32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        check_identity(path, application, version).map_err(Prepare::Storage)?;
     }
     transaction.commit()?;
-    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
-    if mode != "wal" {
-        let message = format!("{}: the file system does not support a write-ahead log", path.display());
-        let error = StorageError::new(StorageErrorKind::Io, Retry::Never, OPEN, message);
-        return Err(Prepare::Storage(error));
+    identity(connection)
+}
+
+fn identity(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
+    let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok((application, version))
+}
+
+fn switch_to_log(connection: &Connection) -> rusqlite::Result<String> {
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    if mode == "wal" {
+        return Ok(mode);
     }
-    Ok(())
+    connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
 }
 
 fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
@@ -253,4 +268,41 @@ fn immutable_uri(path: &Path) -> String {
     }
     uri.push_str("?immutable=1");
     uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Tests that run as root cannot make a folder unwritable, so the last resort is called by itself.
+    #[test]
+    fn a_closed_store_can_be_read_as_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a #?%\u{e9} name.db");
+        create(&path).unwrap();
+        let before = std::fs::read_dir(folder.path()).unwrap().count();
+        let source = ReaderSource::new(&path);
+        assert!(!source.log_exists());
+        let connection = source.connect_immutable().unwrap();
+        let tables: i64 = connection.query_row("SELECT count(*) FROM log", [], |row| row.get(0)).unwrap();
+        assert_eq!(tables, 0);
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            before,
+            "nothing was created beside it"
+        );
+    }
+
+    #[test]
+    fn a_store_is_made_in_steps_that_may_each_be_the_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        let mut connection = Connection::open(&path).unwrap();
+        create_tables(&mut connection).unwrap();
+        drop(connection); // before the switch to the log
+        assert_eq!(inspect(&path).unwrap(), Found::Ours);
+        create(&path).unwrap();
+        let connection = ReaderSource::new(&path).connect().unwrap();
+        assert_eq!(switch_to_log(&connection).unwrap(), "wal");
+    }
 }

@@ -55,6 +55,14 @@ fn what_is_not_ours_is_refused_and_not_changed() {
     refuse(&folder, &at("text"), StorageErrorKind::Foreign, "is not a database");
     std::fs::write(at("short"), "SQLite format 3\0").unwrap();
     refuse(&folder, &at("short"), StorageErrorKind::Foreign, "is not a database");
+    assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    let error = SqliteStorage::open(at("pipe"), SqliteOptions::new()).unwrap_err();
+    assert_eq!(
+        error.kind(),
+        StorageErrorKind::Foreign,
+        "and it does not wait for the pipe's other end: {error}"
+    );
+    std::fs::remove_file(at("pipe")).unwrap();
     refuse(&folder, &at("none/test.db"), StorageErrorKind::Missing, "does not exist");
 }
 
@@ -171,4 +179,23 @@ async fn a_store_may_be_created_by_several_at_once() {
     let reader = SqliteStorage::open_read_only(&path).unwrap();
     let page = reader.sessions(jaren_durable::SessionsQuery::all()).await.unwrap();
     assert_eq!(page.items.len(), 8);
+}
+
+/// A creator that died between its two transactions leaves a file of ours that is not yet in its journal mode.
+#[tokio::test]
+async fn an_unfinished_creation_holds_nothing_and_is_finished_by_the_next_opening() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    SqliteStorage::open(&path, SqliteOptions::new()).unwrap().close().await;
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "journal_mode", "delete").unwrap();
+    drop(connection);
+    let before = contents(folder.path());
+    assert_eq!(SqliteStorage::open_read_only(&path).unwrap_err().kind(), StorageErrorKind::Missing);
+    let error = SqliteStorage::open(&path, SqliteOptions::new().existing()).unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Missing);
+    assert_eq!(contents(folder.path()), before);
+    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    note(&storage, "s", 1).await;
+    assert!(SqliteStorage::open_read_only(&path).is_ok());
 }
