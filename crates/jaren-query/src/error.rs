@@ -20,6 +20,8 @@ pub(crate) const VERSION: &str = "JQ0006";
 pub(crate) const DUPLICATE: &str = "JQ0007";
 /// A schema without anything that could test it (section 8.11).
 pub(crate) const NO_TYPE_TEST: &str = "JQ0008";
+/// A schema that the type test refuses (section 8.11).
+pub(crate) const SCHEMA: &str = "JQ0009";
 /// A function or collation that is not registered (section 8.12).
 pub(crate) const UNREGISTERED: &str = "JQ0010";
 /// Nesting beyond the limit (section 8.12).
@@ -41,6 +43,8 @@ pub(crate) const ORDER: &str = "JQ2005";
 pub(crate) const UNBOUND: &str = "JQ2006";
 /// A result larger than an operator may build (section 8.9).
 pub(crate) const GUARD: &str = "JQ2007";
+/// An item that does not satisfy a schema (sections 6.8 and 8.11).
+pub(crate) const ASSERTION: &str = "JQ2008";
 /// An execution limit (section 8.12).
 pub(crate) const LIMIT: &str = "JQ2009";
 

@@ -33,11 +33,13 @@ mod path;
 mod place;
 mod plan;
 mod query;
+mod type_test;
 
 pub use error::{EvalError, UNBUILT};
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
 pub use path::{JsonPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};
+pub use type_test::{TypeTest, TypeTests};
 
 /// The page about the language, so that its example is compiled and run.
 #[cfg(doctest)]

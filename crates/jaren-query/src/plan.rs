@@ -8,6 +8,7 @@ use jaren_json::{Kind as ValueKind, Shape, Str, Value};
 use crate::path::Path;
 use crate::place::{Place, Places};
 use crate::query::Limits;
+use crate::type_test::TypeTest;
 
 /// A compiled query.
 #[derive(Debug)]
@@ -92,6 +93,8 @@ pub(crate) enum Test {
     Exists(Box<Expr>),
     Empty(Box<Expr>),
     Is(ValueKind, Box<Expr>),
+    /// `$valid` (8.11).
+    Valid(TypeTest, Box<Expr>),
     Text(TextTest, Pair),
     Quantifier(Box<Quantifier>),
 }
@@ -134,6 +137,8 @@ pub(crate) enum Many {
     /// The place is that of the operator's name, where a range that is too long is reported.
     Range(Pair, Place),
     Entries(Box<Expr>),
+    /// `$assert` (8.11). The place is that of the operator's name, where a failure is reported.
+    Assert(TypeTest, Box<Expr>, Place),
     /// The operator of an extension.
     Extended(Box<Extended>),
 }
@@ -175,6 +180,8 @@ pub(crate) struct Flwor {
     pub(crate) fold: Option<(Slot, Expr)>,
     pub(crate) bindings: Vec<Binding>,
     pub(crate) lets: Vec<(Slot, Expr)>,
+    /// `$as` (6.8).
+    pub(crate) assertions: Vec<Assertion>,
     pub(crate) filter: Option<Expr>,
     pub(crate) group: Option<Group>,
     pub(crate) order: Option<Order>,
@@ -199,6 +206,15 @@ pub(crate) struct Window {
     pub(crate) sliding: bool,
     pub(crate) size: usize,
     pub(crate) step: usize,
+}
+
+/// One member of `$as`: what each item of a variable must satisfy.
+#[derive(Debug)]
+pub(crate) struct Assertion {
+    pub(crate) slot: Slot,
+    pub(crate) test: TypeTest,
+    /// Where a failure is reported.
+    pub(crate) place: Place,
 }
 
 /// `$groupby` (6.5).

@@ -9,6 +9,7 @@ use crate::compile::compile;
 use crate::error::EvalError;
 use crate::eval::Run;
 use crate::plan::Plan;
+use crate::type_test::TypeTests;
 
 /// A compiled query: shared by clones and between threads.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct CompileOptions {
     /// The external parameters that the query may name (section 9): any name where this is `None`, and otherwise only
     /// these; another free variable is then `JQ0005`.
     pub externals: Option<Vec<String>>,
+    /// What compiles the schemas of `$valid`, `$assert` and `$as`; a query that has one is `JQ0008` without it.
+    pub type_tests: Option<TypeTests>,
 }
 
 /// What a query may spend (section 8.12). `None` is no limit.

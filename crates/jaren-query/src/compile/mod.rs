@@ -21,6 +21,7 @@ use crate::path::{self, Path};
 use crate::place::{Place, Places};
 use crate::plan::{Expr, From, Kind, Members, Plan, Root};
 use crate::query::CompileOptions;
+use crate::type_test::TypeTests;
 
 /// How deep expressions may nest whatever the caller's limit is, so that compiling and evaluating cannot overflow the
 /// stack. Each further `$for` or `$some` binding of a phrase counts as a level for what lies below it.
@@ -40,6 +41,7 @@ pub(crate) fn compile<'d>(
         places: Places::default(),
         scope: Scope::default(),
         declared: options.externals.as_deref(),
+        type_tests: options.type_tests.as_ref(),
         extra_levels: 0,
         deepest: (0, Places::ROOT),
         extension,
@@ -67,6 +69,8 @@ struct Compiler<'d> {
     scope: Scope<'d>,
     /// The externals that may occur; any may when this is absent.
     declared: Option<&'d [String]>,
+    /// What compiles schema literals.
+    type_tests: Option<&'d TypeTests>,
     /// Levels of the stack that bindings need beyond the nesting of expressions.
     extra_levels: usize,
     /// The deepest nesting met so far and the first place that reached it.

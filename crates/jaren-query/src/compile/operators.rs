@@ -5,9 +5,10 @@ use jaren_json::Value;
 use super::Compiler;
 use super::phrase::{FLWOR, QUANTIFIER};
 use super::vocabulary::{Operator, operator, unknown};
-use crate::error::{NO_PROVIDER, NO_TYPE_TEST, SHAPE, UNBUILT, UNKNOWN, UNREGISTERED};
+use crate::error::{NO_PROVIDER, NO_TYPE_TEST, SCHEMA, SHAPE, UNBUILT, UNKNOWN, UNREGISTERED};
 use crate::place::Place;
 use crate::plan::{Expr, Kind};
+use crate::type_test::TypeTest;
 
 impl<'d> Compiler<'d> {
     /// The operator phrase `{name: argument}` that stands at `place`.
@@ -85,10 +86,9 @@ impl<'d> Compiler<'d> {
             (Operator::AtLeast(min, build), operands) if operands.len() >= *min => {
                 build(self.list(operands, key, depth))
             }
-            (Operator::Schema, [first, _]) => {
-                self.operand(first, 0, key, depth);
-                self.defect(NO_TYPE_TEST, key, "schemas need a type test, and none is installed");
-                return None;
+            (Operator::Schema(build), [first, schema]) => {
+                let operand = self.operand(first, 0, key, depth);
+                build(self.type_test(schema, key)?, Box::new(operand), key)
             }
             (Operator::Unbuilt(arity, expressions), operands) if arity.contains(&operands.len()) => {
                 self.list(operands.get(..*expressions).unwrap_or(operands), key, depth);
@@ -102,6 +102,21 @@ impl<'d> Compiler<'d> {
                 return None;
             }
         })
+    }
+
+    /// The test of a schema literal, or nothing after a defect was reported (section 8.11).
+    pub(super) fn type_test(&mut self, schema: &Value, place: Place) -> Option<TypeTest> {
+        let Some(type_tests) = self.type_tests else {
+            self.defect(NO_TYPE_TEST, place, "schemas need a type test, and none is installed");
+            return None;
+        };
+        match type_tests.compile(schema) {
+            Ok(test) => Some(test),
+            Err(reason) => {
+                self.defect(SCHEMA, place, format!("the type test refuses the schema: {reason}"));
+                None
+            }
+        }
     }
 
     fn operand(&mut self, value: &'d Value, index: usize, key: Place, depth: usize) -> Expr {

@@ -7,9 +7,9 @@ use jaren_json::{Object, Value};
 use super::binding::is_extended;
 use super::vocabulary::{is_vocabulary, unknown};
 use super::{Compiler, NESTING_MAX, is_name};
-use crate::error::{DUPLICATE, NO_TYPE_TEST, SHAPE, UNDECLARED, UNKNOWN, UNREGISTERED};
+use crate::error::{DUPLICATE, SHAPE, UNDECLARED, UNKNOWN, UNREGISTERED};
 use crate::place::Place;
-use crate::plan::{Expr, Flwor, Group, Kind, Many, Order, OrderKey, Quantifier, Slot, Test};
+use crate::plan::{Assertion, Expr, Flwor, Group, Kind, Many, Order, OrderKey, Quantifier, Slot, Test};
 
 /// The clauses of a FLWOR phrase.
 pub(super) const FLWOR: [&str; 9] =
@@ -88,7 +88,7 @@ impl<'d> Compiler<'d> {
         if after_fold.0 > self.deepest.0 {
             self.deepest = after_fold;
         }
-        self.assertions(object, place, &bound);
+        let assertions = self.assertions(object, place, &bound);
         let filter = self.clause(object, "$where", place, depth);
         let mut group = self.group(object, place, depth, &mut bound);
         let after_group = self.scope.reads.len();
@@ -114,7 +114,7 @@ impl<'d> Compiler<'d> {
         self.extra_levels = extra_levels;
         let Some(result) = result else { return self.poison(SHAPE, place, "expected '$return'") };
         let fold = fold.map(|(_, slot, initial)| (slot, initial));
-        let phrase = Flwor { fold, bindings, lets, filter, group, order, count, result };
+        let phrase = Flwor { fold, bindings, lets, assertions, filter, group, order, count, result };
         Expr { place, kind: Kind::Many(Many::Flwor(Box::new(phrase))) }
     }
 
@@ -215,19 +215,23 @@ impl<'d> Compiler<'d> {
         self.expr(value, place, depth + 1)
     }
 
-    /// `$as` (section 6.8): this crate has no type test yet, so what is well formed is refused as such.
-    fn assertions(&mut self, object: &'d Object, place: Place, bound: &Bound<'d>) {
-        let Some((names, clause)) = self.binding_object(object, "$as", place) else { return };
-        for (name, _) in names {
+    /// `$as` (section 6.8).
+    fn assertions(&mut self, object: &'d Object, place: Place, bound: &Bound<'d>) -> Vec<Assertion> {
+        let Some((names, clause)) = self.binding_object(object, "$as", place) else { return Vec::new() };
+        let mut assertions = Vec::with_capacity(names.len());
+        for (name, schema) in names {
             let place = self.places.member(clause, name);
-            if bound.tuple.iter().any(|(variable, _)| *variable == name) {
-                self.defect(NO_TYPE_TEST, place, "schemas need a type test, and none is installed");
-            } else {
+            let Some((_, slot)) = bound.tuple.iter().find(|(variable, _)| *variable == name) else {
                 let message =
                     format!("'$as' names '{name}', which '$for' and '$let' of its phrase do not bind");
                 self.defect(UNDECLARED, place, message);
+                continue;
+            };
+            if let Some(test) = self.type_test(schema, place) {
+                assertions.push(Assertion { slot: *slot, test, place });
             }
         }
+        assertions
     }
 
     fn group(

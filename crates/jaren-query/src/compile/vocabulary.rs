@@ -9,6 +9,7 @@ use crate::place::Place;
 use crate::plan::{
     Aggregate, Arithmetic, Comparison, Expr, Kind, Many, Number, Pair, Test, Text, TextMap, TextTest,
 };
+use crate::type_test::TypeTest;
 
 /// How many operands an operator takes, and what it compiles to with them.
 pub(super) enum Operator {
@@ -20,8 +21,8 @@ pub(super) enum Operator {
     Two(fn(Pair, Place) -> Kind),
     TwoOrThree(fn(Pair, Option<Box<Expr>>) -> Kind),
     AtLeast(usize, fn(Vec<Expr>) -> Kind),
-    /// `$valid` and `$assert`: an operand and a schema that needs a type test.
-    Schema,
+    /// An operand and a schema literal; the place is that of the operator's name.
+    Schema(fn(TypeTest, Box<Expr>, Place) -> Kind),
     /// An operator of the language that is not built yet, taking one operand.
     UnbuiltOne,
     /// The same with a list of so many operands, of which so many leading ones are expressions.
@@ -30,7 +31,7 @@ pub(super) enum Operator {
 
 /// Every operator that takes its operands in the ordinary way.
 pub(super) static OPERATORS: &[(&str, Operator)] = {
-    use Operator::{AtLeast, One, OneOrTwo, Two, TwoOrThree};
+    use Operator::{AtLeast, One, OneOrTwo, Schema, Two, TwoOrThree};
     &[
         ("$seq", AtLeast(0, |operands| Kind::Many(Many::Seq(operands)))),
         ("$exists", One(|operand| Kind::Test(Test::Exists(operand)))),
@@ -92,8 +93,8 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
         ("$boolean", One(|operand| Kind::Test(Test::Boolean(operand)))),
         ("$coalesce", AtLeast(1, Kind::Coalesce)),
         ("$default", Two(|pair, _| Kind::Coalesce(Vec::from(*pair)))),
-        ("$valid", Operator::Schema),
-        ("$assert", Operator::Schema),
+        ("$valid", Schema(|test, operand, _| Kind::Test(Test::Valid(test, operand)))),
+        ("$assert", Schema(|test, operand, key| Kind::Many(Many::Assert(test, operand, key)))),
         ("$is-date", Operator::UnbuiltOne),
         ("$is-time", Operator::UnbuiltOne),
         ("$is-datetime", Operator::UnbuiltOne),
@@ -150,7 +151,7 @@ impl Operator {
         match self {
             Self::One(_) | Self::UnbuiltOne => "1".to_owned(),
             Self::OneOrTwo(_) => "1 to 2".to_owned(),
-            Self::Two(_) | Self::Schema => "2".to_owned(),
+            Self::Two(_) | Self::Schema(_) => "2".to_owned(),
             Self::TwoOrThree(_) => "2 to 3".to_owned(),
             Self::AtLeast(min, _) => format!("at least {min}"),
             Self::Unbuilt(arity, _) if arity.start() == arity.end() => arity.end().to_string(),

@@ -18,6 +18,7 @@ mod modes;
 mod phrase;
 mod sequence;
 mod text;
+mod type_test;
 
 use jaren_json::Value;
 

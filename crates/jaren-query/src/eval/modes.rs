@@ -62,6 +62,7 @@ impl<'a> Run<'a> {
             Test::Boolean(operand) => self.truth(operand),
             Test::Exists(operand) => self.exists(operand),
             Test::Empty(operand) => self.exists(operand).map(|exists| !exists),
+            Test::Valid(test, operand) => self.valid(test, operand),
             Test::Is(kind, operand) => {
                 Ok(matches!(self.one(operand)?, Got::One(item) if item.value().kind() == *kind))
             }

@@ -120,6 +120,7 @@ impl<'a> Run<'a> {
             self.set(*slot, value);
         }
         match &phrase.filter {
+        self.assertions(&phrase.assertions)?;
             Some(filter) if !self.truth(filter)? => Ok(()),
             _ => next(self),
         }

@@ -69,6 +69,7 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Many::Entries(operand) => self.entries(operand, sink),
+            Many::Assert(test, operand, key) => self.assert((test, operand, *key), sink),
             Many::Extended(phrase) => self.extended(phrase, sink),
         }
     }
