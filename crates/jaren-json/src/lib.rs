@@ -42,6 +42,7 @@ mod number;
 mod object;
 mod pointer;
 pub mod read;
+mod scan;
 pub mod ser;
 mod shape;
 mod text;

@@ -109,5 +109,28 @@ impl Literal<'_> {
 /// Appends a finite number as ECMAScript writes it (RFC 8785, section 3.2.2.3); a negative zero is `0`.
 #[inline]
 pub(crate) fn write(number: f64, out: &mut Vec<u8>) {
-    out.extend_from_slice(ryu_js::Buffer::new().format_finite(number).as_bytes());
+    match safe_integer(number) {
+        Some(integer) => write_integer(integer, out),
+        None => out.extend_from_slice(ryu_js::Buffer::new().format_finite(number).as_bytes()),
+    }
+}
+
+/// Most numbers are small integers: their digits take less time than the shortest decimal of a double.
+fn write_integer(integer: i64, out: &mut Vec<u8>) {
+    if integer < 0 {
+        out.push(b'-');
+    }
+    let mut digits = [b'0'; 20];
+    let mut rest = integer.unsigned_abs();
+    let mut start = digits.len();
+    for (place, digit) in digits.iter_mut().enumerate().rev() {
+        // The remainder is below ten.
+        *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        start = place;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(digits.get(start..).unwrap_or_default());
 }

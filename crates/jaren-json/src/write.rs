@@ -1,6 +1,6 @@
 //! Writing values as text: one iterative writer for canonical, compact and pretty text.
 
-use crate::{CanonicalError, Pointer, Str, Value, number};
+use crate::{CanonicalError, Pointer, Str, Value, number, scan};
 
 /// How deep a container may lie before pretty text stops to indent further.
 const INDENT_DEPTH_MAX: usize = 32;
@@ -183,15 +183,12 @@ fn pointer_of(frames: &[Frame<'_>]) -> Pointer {
 pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\') {
-        let (plain, escaped) = rest.split_at(at);
+    while let Some((plain, special)) = rest.split_at_checked(scan::plain(rest)) {
         out.extend_from_slice(plain);
-        if let Some((byte, after)) = escaped.split_first() {
-            escape(*byte, out);
-            rest = after;
-        }
+        let Some((byte, after)) = special.split_first() else { break };
+        escape(*byte, out);
+        rest = after;
     }
-    out.extend_from_slice(rest);
     out.push(b'"');
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::error::{Found, ReadErrorKind};
 use crate::number::Literal;
+use crate::scan;
 
 /// A text and how far it was read.
 pub(super) struct Lexer<'a> {
@@ -116,8 +117,7 @@ impl<'a> Lexer<'a> {
     #[inline]
     fn skip_plain(&mut self) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len());
-        self.at += plain;
+        self.at += scan::plain(rest);
     }
 
     fn string_escaped(&mut self, start: usize) -> Lexed<String> {

@@ -31,7 +31,7 @@ fn pointers(value: &Value, at: Pointer, found: &mut Vec<(Pointer, Value)>) {
             array.iter().enumerate().for_each(|(index, value)| pointers(value, at.child_index(index), found));
         }
         Value::Object(object) => {
-            object.iter().for_each(|(name, value)| pointers(value, at.child(name), found))
+            object.iter().for_each(|(name, value)| pointers(value, at.child(name), found));
         }
         _ => {}
     }

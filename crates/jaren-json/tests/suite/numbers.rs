@@ -77,7 +77,9 @@ fn doubles_at_the_edges() {
     let powers = (-1074..1024)
         .map(|exponent| 2_f64.powi(exponent))
         .chain((-324..309).map(|exponent| format!("1e{exponent}").parse().unwrap()));
-    for number in powers.chain([0.0, -0.0, f64::MAX, f64::MIN_POSITIVE, 5e-324, f64::MIN_POSITIVE.next_down()]) {
+    for number in
+        powers.chain([0.0, -0.0, f64::MAX, f64::MIN_POSITIVE, 5e-324, f64::MIN_POSITIVE.next_down()])
+    {
         for number in [number, -number, number.next_up(), number.next_down()] {
             if number.is_finite() {
                 check(number);
