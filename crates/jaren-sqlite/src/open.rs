@@ -280,17 +280,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a #?%\u{e9} name.db");
         create(&path).unwrap();
-        let before = std::fs::read_dir(folder.path()).unwrap().count();
+        let before = fs::read_dir(folder.path()).unwrap().count();
         let source = ReaderSource::new(&path);
         assert!(!source.log_exists());
         let connection = source.connect_immutable().unwrap();
         let tables: i64 = connection.query_row("SELECT count(*) FROM log", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 0);
-        assert_eq!(
-            std::fs::read_dir(folder.path()).unwrap().count(),
-            before,
-            "nothing was created beside it"
-        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before, "nothing was created beside it");
     }
 
     #[test]
@@ -300,8 +296,9 @@ mod tests {
         let mut connection = Connection::open(&path).unwrap();
         create_tables(&mut connection).unwrap();
         drop(connection); // before the switch to the log
-        assert_eq!(inspect(&path).unwrap(), Found::Ours);
+        assert_eq!(inspect(&path).unwrap(), Found::Unfinished);
         create(&path).unwrap();
+        assert_eq!(inspect(&path).unwrap(), Found::Ours);
         let connection = ReaderSource::new(&path).connect().unwrap();
         assert_eq!(switch_to_log(&connection).unwrap(), "wal");
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jaren_durable::{Retry, StorageError, StorageErrorKind};
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 
 use crate::fault::Fault;
 use crate::open::ReaderSource;
@@ -31,12 +32,10 @@ impl Readers {
         operation: &'static str,
         read: impl FnOnce(&Connection) -> Result<T, ReadFault> + Send + 'static,
     ) -> Result<T, StorageError> {
-        let closed = || {
-            let message = "the storage was closed";
-            StorageError::new(StorageErrorKind::Closed, Retry::Never, operation, message)
-        };
-        let permit = self.permits.clone().acquire_owned().await.map_err(|_| closed())?;
-        let (idle, source) = (self.idle.clone(), self.source.clone());
+        let failed = |kind, retry, message| StorageError::new(kind, retry, operation, message);
+        let closed = |_| failed(StorageErrorKind::Closed, Retry::Never, "the storage was closed");
+        let permit = self.permits.clone().acquire_owned().await.map_err(closed)?;
+        let (idle, permits, source) = (self.idle.clone(), self.permits.clone(), self.source.clone());
         let work = move || {
             let _permit = permit;
             let pooled = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -48,10 +47,15 @@ impl Readers {
             let transaction = connection.unchecked_transaction().map_err(Fault::definite)?;
             let result = read(&transaction);
             drop(transaction);
-            idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            if !permits.is_closed() {
+                idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+            }
             result
         };
-        let result = tokio::task::spawn_blocking(work).await.map_err(|error| closed().with_source(error))?;
+        let broken = |error: JoinError| {
+            failed(StorageErrorKind::Io, Retry::Safe, "the read was broken off").with_source(error)
+        };
+        let result = tokio::task::spawn_blocking(work).await.map_err(broken)?;
         result.map_err(|fault| match fault {
             ReadFault::Fault(fault) => fault.error(operation),
             ReadFault::Storage(error) => error,

@@ -23,7 +23,7 @@ CREATE TABLE sessions (
   labels TEXT NOT NULL,
   created INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX sessions_by_kind ON sessions (kind, number);
+CREATE INDEX sessions_by_kind ON sessions (kind);
 
 CREATE TABLE labels (
   kind TEXT NOT NULL,

@@ -49,7 +49,12 @@ impl View {
     }
 
     pub(super) fn insert(&mut self, address: Address, document: Option<Stored>) {
-        self.documents.insert(address, document);
+        let known_by_family = address.key().is_some() && self.families.contains(address.kind());
+        if document.is_none() && (self.whole || known_by_family) {
+            self.documents.remove(&address); // not being there says it, and costs nothing as members come and go
+        } else {
+            self.documents.insert(address, document);
+        }
     }
 
     pub(super) fn is_complete(&self, kind: &str) -> bool {
