@@ -80,3 +80,8 @@ pub mod prelude {
     pub use jaren_json::{Value, value};
     pub use jaren_sqlite::{SqliteOptions, SqliteStorage};
 }
+
+/// The README's program, compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
