@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{Failure, cargo, run};
+use crate::run::{Failure, cargo, output, run};
 use crate::workspace;
 
 #[derive(clap::Args)]
@@ -27,13 +27,26 @@ pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     let peers = Peers::build()?;
     run(&mut cargo(["build", "--release", "--package", "jaren-bench"]))?;
     run(peers.program("limits").args(["disk", DISK_SECONDS]))?;
+    let mut ratios = [const { Vec::new() }; LOADS.len()];
     for _ in 0..options.rounds {
-        for load in LOADS {
-            run(peers.program("floor-bench").arg("group").args(load))?;
-            run(&mut ours("--release", &load))?;
+        for (load, ratios) in LOADS.iter().zip(&mut ratios) {
+            let floor = steps_per_s(&output(peers.program("floor-bench").arg("group").args(load))?)?;
+            let jaren = steps_per_s(&output(ours("--release", load).env("BENCH_DIR", peers.data()))?)?;
+            ratios.push(jaren / floor);
         }
     }
+    for ([_, _, at_once], ratios) in LOADS.iter().zip(&ratios) {
+        let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
+        println!("jaren / floor, {at_once} at a time: {}", shown.join(" "));
+    }
     Ok(())
+}
+
+/// The rate in the JSON line that a bench printed.
+fn steps_per_s(printed: &str) -> Result<f64, Failure> {
+    let lines = printed.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let rate = lines.filter_map(|line| line.get("steps_per_s")?.as_f64()).next_back();
+    rate.ok_or_else(|| "a bench printed no line with `steps_per_s`".to_owned())
 }
 
 /// What `ci` runs: only that the bench works, on the code that the tests have built.
@@ -41,7 +54,7 @@ pub(crate) fn short() -> Result<(), Failure> {
     run(&mut ours("--quiet", &["20", "5", "4"]))
 }
 
-fn ours(profile: &str, load: &[&str]) -> Command {
+fn ours(profile: &str, load: &[&str; 3]) -> Command {
     let mut command = cargo(["run", profile, "--quiet", "--package", "jaren-bench", "--"]);
     command.args(load);
     command
@@ -60,6 +73,8 @@ impl Peers {
             return Err(format!("the peers are not at {}: nothing to compare with", source.display()));
         }
         let peers = Self { work: cache_folder()?.join("jaren-peers") };
+        std::fs::create_dir_all(peers.data())
+            .map_err(|error| format!("{}: {error}", peers.data().display()))?;
         for name in ["floor", "limits"] {
             let copy = peers.work.join("src").join(name);
             copy_folder(&source.join(name), &copy)?;
@@ -72,8 +87,13 @@ impl Peers {
 
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.work.join("target/release").join(name));
-        command.env("BENCH_DIR", self.work.join("data"));
+        command.env("BENCH_DIR", self.data());
         command
+    }
+
+    /// Where all of them write, so that all meet the same disk.
+    fn data(&self) -> PathBuf {
+        self.work.join("data")
     }
 }
 

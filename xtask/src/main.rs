@@ -31,7 +31,7 @@ struct Arguments {
 enum Task {
     /// Every gate in order, and a table with times at the end.
     Ci(ci::Options),
-    /// The whole test suite: builds the program, then `cargo test --workspace`.
+    /// The whole test suite: `cargo test --workspace`.
     Test {
         /// Handed on to `cargo test`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -55,7 +55,7 @@ enum Task {
     /// Durable steps a second beside the floor and this disk's sync rate.
     Bench(bench::Options),
     /// The long forms of what `ci` runs short.
-    Soak,
+    Soak(soak::Options),
 }
 
 fn main() -> ExitCode {
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         Task::Tidy { bless } => tidy::tidy(bless),
         Task::Conformance { rest } => run::conformance(&rest),
         Task::Bench(options) => bench::bench(&options),
-        Task::Soak => soak::soak(),
+        Task::Soak(options) => soak::soak(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -23,6 +23,20 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(format!("`{shown}` failed ({status})")) }
 }
 
+/// Runs a command like [`run`], shows what it prints and answers it.
+pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
+    let shown = show(command);
+    eprintln!("$ {shown}");
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("`{shown}` did not start: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    print!("{text}");
+    if output.status.success() { Ok(text) } else { Err(format!("`{shown}` failed ({})", output.status)) }
+}
+
 /// A command as one would type it.
 fn show(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
@@ -31,10 +45,8 @@ fn show(command: &Command) -> String {
     std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// The whole test suite. The suites that drive the program need it built, and cargo builds no binary of another
-/// package for a test.
+/// The whole test suite. The suites that drive the program find it built: `--workspace` includes its package.
 pub(crate) fn test(rest: &[String]) -> Result<(), Failure> {
-    run(&mut cargo(["build", "--package", "jaren-cli"]))?;
     run(cargo(["test", "--workspace"]).args(rest))
 }
 
