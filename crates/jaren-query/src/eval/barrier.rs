@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 
 use jaren_json::Value;
 
@@ -12,85 +12,108 @@ use super::{Next, Run, Stop};
 use crate::error::{EvalError, ORDER, TYPE};
 use crate::plan::{Group, Order, OrderKey};
 
-/// Distinct keys in the order of their first appearance.
+/// Distinct keys in the order of their first appearance; each has the same number of parts, and `None` is the empty part.
 ///
-/// Keys are equal as values are, which is the grouping relation of the language: NaN equals itself. The hash is seeded
-/// anew for every table so that no input can be made slow on purpose; the answer does not depend on it.
-pub(super) struct Table<K> {
-    keys: Vec<K>,
+/// Keys are equal as values are, which is the grouping relation of the language: NaN equals itself. Texts and numbers are
+/// hashed with a seed of their own for every table, so that no choice of them makes it slow; the answer does not depend on
+/// the seed.
+pub(super) struct Table<'a> {
+    width: usize,
+    /// The parts of all keys, one key after the other.
+    parts: Vec<Option<Item<'a>>>,
     /// The first key of each hash.
-    first: HashMap<u64, usize>,
+    first: HashMap<u64, usize, BuildHasherDefault<AlreadyHashed>>,
     /// For each key the next one of the same hash.
     next: Vec<Option<usize>>,
     seed: RandomState,
 }
 
-impl<K> Default for Table<K> {
-    fn default() -> Self {
-        Self { keys: Vec::new(), first: HashMap::new(), next: Vec::new(), seed: RandomState::new() }
+impl<'a> Table<'a> {
+    pub(super) fn new(width: usize) -> Self {
+        let (first, seed) = (HashMap::default(), RandomState::new());
+        Self { width, parts: Vec::new(), first, next: Vec::new(), seed }
     }
-}
 
-/// The parts of a key; `None` is the empty key.
-pub(super) trait Parts {
-    fn parts(&self) -> impl Iterator<Item = Option<&Value>>;
-}
-
-impl Parts for Vec<Option<Item<'_>>> {
-    fn parts(&self) -> impl Iterator<Item = Option<&Value>> {
-        self.iter().map(|part| part.as_ref().map(Item::value))
-    }
-}
-
-impl Parts for Item<'_> {
-    fn parts(&self) -> impl Iterator<Item = Option<&Value>> {
-        std::iter::once(Some(self.value()))
-    }
-}
-
-impl<K: Parts> Table<K> {
     /// The position of a key, and whether it is new.
-    fn place(&mut self, key: K) -> (usize, bool) {
+    pub(super) fn place(&mut self, key: &[Option<Item<'a>>]) -> (usize, bool) {
         let mut hasher = self.seed.build_hasher();
-        key.parts().for_each(|part| part.hash(&mut hasher));
+        for part in key {
+            hash_part(part.as_ref().map(Item::value), &mut hasher);
+        }
         let hash = hasher.finish();
         let mut last = None;
         let mut candidate = self.first.get(&hash).copied();
         while let Some(at) = candidate {
-            if self.keys.get(at).is_some_and(|known| known.parts().eq(key.parts())) {
+            let known = self.key(at).iter().map(|part| part.as_ref().map(Item::value));
+            if known.eq(key.iter().map(|part| part.as_ref().map(Item::value))) {
                 return (at, false);
             }
             last = candidate;
             candidate = self.next.get(at).copied().flatten();
         }
-        let at = self.keys.len();
+        let at = self.next.len();
         match last.and_then(|last| self.next.get_mut(last)) {
             Some(next) => *next = Some(at),
             None => {
                 self.first.insert(hash, at);
             }
         }
-        self.keys.push(key);
+        self.parts.extend_from_slice(key);
         self.next.push(None);
         (at, true)
     }
+
+    fn key(&self, at: usize) -> &[Option<Item<'a>>] {
+        let from = at * self.width;
+        self.parts.get(from..from + self.width).unwrap_or_default()
+    }
 }
 
-/// The items met so far, for `$distinct`.
-pub(super) type Distinct<'a> = Table<Item<'a>>;
+/// Equal parts hash alike. Containers hash as the kernel hashes them, which looks only a few levels down.
+fn hash_part(part: Option<&Value>, hasher: &mut impl Hasher) {
+    match part {
+        None => hasher.write_u8(0),
+        Some(Value::String(text)) => hasher.write(text.as_bytes()),
+        // One bit pattern for both zeros, and one for every NaN.
+        Some(Value::Number(number)) if number.is_nan() => hasher.write_u64(f64::NAN.to_bits()),
+        Some(Value::Number(number)) => hasher.write_u64((number + 0.0).to_bits()),
+        Some(other) => other.hash(hasher),
+    }
+}
 
-impl<'a> Distinct<'a> {
-    /// Whether an item is met for the first time.
-    pub(super) fn is_new(&mut self, item: Item<'a>) -> bool {
-        self.place(item).1
+/// Hands a number on that is a hash already.
+#[derive(Default)]
+struct AlreadyHashed(u64);
+
+impl Hasher for AlreadyHashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
     }
 }
 
 /// The groups of a phrase: their keys, and for each the values of the kept variables.
-#[derive(Default)]
 pub(super) struct Groups<'a> {
-    table: Table<Vec<Option<Item<'a>>>>,
+    table: Table<'a>,
     kept: Vec<Vec<Vec<Item<'a>>>>,
+    /// The key of the current tuple, kept only to use its room again.
+    key: Vec<Option<Item<'a>>>,
+}
+
+impl Groups<'_> {
+    pub(super) fn new(group: &Group) -> Self {
+        let width = group.keys.len();
+        Self { table: Table::new(width), kept: Vec::new(), key: Vec::with_capacity(width) }
+    }
 }
 
 /// One tuple waiting to be ordered.
@@ -102,9 +125,9 @@ pub(super) struct Row<'a> {
 impl<'a> Run<'a> {
     /// Puts the current tuple into its group.
     pub(super) fn gather(&mut self, group: &'a Group, groups: &mut Groups<'a>) -> Result<(), EvalError> {
-        let mut key = Vec::with_capacity(group.keys.len());
+        groups.key.clear();
         for (_, expr) in &group.keys {
-            key.push(match self.one(expr)? {
+            groups.key.push(match self.one(expr)? {
                 Got::None => None,
                 Got::One(item) => Some(item),
                 Got::Several => {
@@ -112,7 +135,7 @@ impl<'a> Run<'a> {
                 }
             });
         }
-        let (at, new) = groups.table.place(key);
+        let (at, new) = groups.table.place(&groups.key);
         if new {
             groups.kept.push(vec![Vec::new(); group.kept.len()]);
         }
@@ -130,9 +153,9 @@ impl<'a> Run<'a> {
         groups: Groups<'a>,
         next: Next<'_, 'a>,
     ) -> Result<(), Stop> {
-        for (keys, kept) in groups.table.keys.into_iter().zip(groups.kept) {
-            for ((slot, _), key) in group.keys.iter().zip(keys) {
-                self.set(*slot, key.map_or(Seq::Empty, Seq::One));
+        for (at, kept) in groups.kept.into_iter().enumerate() {
+            for ((slot, _), part) in group.keys.iter().zip(groups.table.key(at)) {
+                self.set(*slot, part.clone().map_or(Seq::Empty, Seq::One));
             }
             for (slot, values) in group.kept.iter().zip(kept) {
                 self.set(*slot, Seq::from(values));

@@ -2,6 +2,7 @@
 //!
 //! A tuple is the current contents of the slots; no tuple is ever built. `$for` drives everything after it.
 
+use super::barrier::Groups;
 use super::item::{Item, Seq, count};
 use super::modes::finished;
 use super::{Next, Run, Sink, Stop};
@@ -69,7 +70,7 @@ impl<'a> Run<'a> {
                 self.ordered(order, rows, &mut numbered)
             }
             (Some(group), order) => {
-                let mut groups = super::barrier::Groups::default();
+                let mut groups = Groups::new(group);
                 self.tuples(phrase, &phrase.bindings, &mut |run| Ok(run.gather(group, &mut groups)?))?;
                 let Some(order) = order else {
                     return self.each_group(group, groups, &mut numbered);
@@ -119,8 +120,8 @@ impl<'a> Run<'a> {
             let value = self.seq(expr)?;
             self.set(*slot, value);
         }
-        match &phrase.filter {
         self.assertions(&phrase.assertions)?;
+        match &phrase.filter {
             Some(filter) if !self.truth(filter)? => Ok(()),
             _ => next(self),
         }
