@@ -252,7 +252,7 @@ impl Batch {
         let mut bytes = 0usize;
         for part in &self.sessions {
             let refuse = |kind| Refusal { session: Some(part.session.clone()), address: None, kind };
-            if !seen.insert(&part.session) {
+            if self.sessions.len() > 1 && !seen.insert(&part.session) {
                 return Err(refuse(RefusalKind::Repeated("a session")));
             }
             part.check_labels().map_err(refuse)?;

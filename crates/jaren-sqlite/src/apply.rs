@@ -242,7 +242,7 @@ impl Entry<'_> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
         let (member, key) = row::key(address);
-        let retention = row::retention_number(retention);
+        let retention = row::retention_number(retention)?;
         let values = params![self.session, address.kind(), member, key, retention, version, self.seq];
         Ok(statement.insert(values)?)
     }

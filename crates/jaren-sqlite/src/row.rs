@@ -24,10 +24,11 @@ pub(crate) fn schema_version(column: i64) -> Result<u32, Fault> {
     u32::try_from(column).map_err(|_| Fault::corrupt("a stored schema version is out of range"))
 }
 
-pub(crate) fn retention_number(retention: Retention) -> i64 {
+pub(crate) fn retention_number(retention: Retention) -> Result<i64, Fault> {
     match retention {
-        Retention::Current => 1,
-        _ => 0,
+        Retention::Full => Ok(0),
+        Retention::Current => Ok(1),
+        _ => Err(Fault::corrupt("a retention that this storage does not know passed the checks")),
     }
 }
 
