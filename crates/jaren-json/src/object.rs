@@ -111,14 +111,12 @@ impl Object {
     }
 
     /// Its members in canonical order: by the UTF-16 code units of their names.
-    pub fn iter_sorted(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
-        self.sorted_positions().iter().map(|position| {
+    pub fn iter_sorted(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let member = |position: &u32| {
             let position = *position as usize;
-            match (self.keys().get(position), self.values().get(position)) {
-                (Some(name), Some(value)) => (name.as_str(), value),
-                _ => ("", &Value::Null),
-            }
-        })
+            Some((self.keys().get(position)?.as_str(), self.values().get(position)?))
+        };
+        self.sorted_positions().iter().filter_map(member)
     }
 
     /// Where its members stand, in canonical order.

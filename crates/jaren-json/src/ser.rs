@@ -382,7 +382,7 @@ impl ser::SerializeMap for Members {
     type Error = ToValueError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ToValueError> {
-        self.name = match key.serialize(ToValue { depth: DEPTH_MAX })? {
+        self.name = match key.serialize(self.inner)? {
             Value::String(name) => name,
             Value::Bool(bool) => Str::from(bool.to_string()),
             Value::Number(number) => match number::safe_integer(number) {

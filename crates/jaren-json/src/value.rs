@@ -3,7 +3,8 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::{Array, Object, Pointer, Str, equal, write};
+use crate::write::{self, Numbers};
+use crate::{Array, Object, Pointer, Str, equal};
 
 /// A JSON value: immutable, 16 bytes wide, cheap to clone.
 ///
@@ -214,17 +215,14 @@ impl Hash for Value {
 /// [`crate::to_text`] refuses such a value.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&write::lenient(self))
+        f.write_str(&write::lenient(self, Numbers::Null))
     }
 }
 
 /// The same text as `Display`, save that NaN and the infinities are named.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) if !number.is_finite() => fmt::Display::fmt(number, f),
-            _ => fmt::Display::fmt(self, f),
-        }
+        f.write_str(&write::lenient(self, Numbers::Name))
     }
 }
 

@@ -23,11 +23,11 @@ pub fn pretty(value: &Value) -> Result<String, CanonicalError> {
     Ok(into_string(out))
 }
 
-/// Compact text in which a number that JSON cannot hold is `null`.
-pub(crate) fn lenient(value: &Value) -> String {
+/// Compact text for people to read, of any value.
+pub(crate) fn lenient(value: &Value, numbers: Numbers) -> String {
     let mut out = Vec::new();
     // Only a refused number is an error.
-    let _ = write(value, Style::Compact, Numbers::Null, &mut out);
+    let _ = write(value, Style::Compact, numbers, &mut out);
     into_string(out)
 }
 
@@ -49,8 +49,12 @@ pub(crate) enum Style {
 /// What becomes of NaN and the infinities.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbers {
+    /// They are an error.
     Refuse,
+    /// They are `null`, as `JSON.stringify` has it.
     Null,
+    /// They are named, which is not JSON.
+    Name,
 }
 
 /// A container that is being written, and how far it is.
@@ -96,8 +100,12 @@ fn begin<'a>(
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),
         Value::Number(number) if number.is_finite() => number::write(*number, out),
-        Value::Number(_) if numbers == Numbers::Refuse => return false,
-        Value::Null | Value::Number(_) => out.extend_from_slice(b"null"),
+        Value::Number(number) => match numbers {
+            Numbers::Refuse => return false,
+            Numbers::Null => out.extend_from_slice(b"null"),
+            Numbers::Name => out.extend_from_slice(number.to_string().as_bytes()),
+        },
+        Value::Null => out.extend_from_slice(b"null"),
         Value::String(text) => string(text, out),
         Value::Array(array) => {
             out.push(b'[');

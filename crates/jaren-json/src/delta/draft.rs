@@ -5,7 +5,7 @@ use super::form::is_bijection;
 use super::op::Segment;
 use super::text::offset_after;
 use crate::object::MemberList;
-use crate::{Object, Shape, Str, Value};
+use crate::{Object, Shape, Str, Value, deep};
 
 /// A value that is being changed. Only what a path went through is taken apart, once, whatever the number of operations.
 pub(super) enum Draft {
@@ -236,7 +236,8 @@ impl Building {
         match self.names {
             None => Value::Array(self.done.into()),
             Some(Names::Shape(shape)) => {
-                Value::Object(Object::from_shape(&shape, self.done).unwrap_or_default())
+                let depth = deep::depth_over(&self.done);
+                Value::Object(Object::from_exact(shape, self.done.into_iter(), depth))
             }
             Some(Names::Own(names)) => Value::Object(Object::from_distinct(names, self.done)),
         }

@@ -42,10 +42,9 @@ impl Trie {
         if recent != 0 && self.node(recent).is_some_and(|child| child.name.as_str() == name) {
             return Some(recent);
         }
-        let children = current.children.iter().copied();
-        let found = children
-            .into_iter()
-            .find(|child| self.node(*child).is_some_and(|child| child.name.as_str() == name))?;
+        let mut children = current.children.iter().copied();
+        let found =
+            children.find(|child| self.node(*child).is_some_and(|child| child.name.as_str() == name))?;
         if let Some(current) = self.nodes.get_mut(node as usize) {
             current.recent = found;
         }

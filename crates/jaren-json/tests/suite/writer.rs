@@ -62,5 +62,6 @@ fn numbers_without_a_text_are_refused_with_their_pointer() {
         );
         // For people to read.
         assert_eq!(value.to_string(), r#"{"z":null,"a/b":[0,{"c":null}]}"#);
+        assert_eq!(format!("{value:?}"), format!(r#"{{"z":{number},"a/b":[0,{{"c":{number}}}]}}"#));
     }
 }
