@@ -1,7 +1,8 @@
 //! Errors in the form in which cases expect them: `{"code", "docPath"?, "nodeId"?, "cause"?}`.
 
+use jaren_engine::core::{Cause, RunError};
 use jaren_flow::FlowError;
-use jaren_json::{Diagnostic, ObjectBuilder, Pointer, Report, Value};
+use jaren_json::{Diagnostic, Object, Pointer, Report, Value};
 
 /// What a compiler found first.
 pub(crate) fn report(report: &Report) -> Value {
@@ -9,24 +10,34 @@ pub(crate) fn report(report: &Report) -> Value {
 }
 
 pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> Value {
-    object(diagnostic.code(), Some(diagnostic.pointer()), None, diagnostic.cause())
+    let cause = diagnostic.cause().map(self::diagnostic);
+    object(diagnostic.code(), Some(diagnostic.pointer().as_str()), None, cause)
 }
 
 pub(crate) fn flow(error: &FlowError) -> Value {
-    object(error.code(), error.pointer(), error.node().map(|node| &**node), error.cause())
+    let place = error.pointer().map(Pointer::as_str);
+    object(error.code(), place, error.node().map(|node| &**node), error.cause().map(diagnostic))
 }
 
-fn object(code: &str, place: Option<&Pointer>, node: Option<&str>, cause: Option<&Diagnostic>) -> Value {
-    let mut members = ObjectBuilder::new();
-    members.insert("code", code);
-    if let Some(place) = place {
-        members.insert("docPath", place.as_str());
-    }
-    if let Some(node) = node {
-        members.insert("nodeId", node);
-    }
-    if let Some(cause) = cause {
-        members.insert("cause", diagnostic(cause));
-    }
-    Value::Object(members.build())
+pub(crate) fn run(error: &RunError) -> Value {
+    let cause = match error.cause() {
+        Some(Cause::Flow(flow)) => flow.cause().map(diagnostic),
+        Some(Cause::Run(error)) => Some(run(error)),
+        // What a task threw, a guard's error and the store's words have no code of their own here.
+        _ => None,
+    };
+    // Which node an abort meets depends on timing.
+    let node = error.node().filter(|_| error.code() != "JF2007");
+    object(error.code(), error.pointer(), node, cause)
+}
+
+fn object(code: &str, place: Option<&str>, node: Option<&str>, cause: Option<Value>) -> Value {
+    let members = [
+        ("code", Some(Value::from(code))),
+        ("docPath", place.map(Value::from)),
+        ("nodeId", node.map(Value::from)),
+        ("cause", cause),
+    ];
+    let given = members.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    Value::Object(given.collect::<Object>())
 }

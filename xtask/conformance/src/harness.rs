@@ -93,6 +93,12 @@ fn work(cases: &[Case], next: &AtomicUsize, sender: &Sender<Said>) {
     }
 }
 
+/// Runs what a case has to await, on the thread that runs the case.
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.map_err(|error| format!("no runtime: {error}"))?.block_on(future)
+}
+
 /// Ends the program when a case does not: its thread cannot be stopped.
 #[expect(clippy::exit, reason = "a thread that does not end cannot be joined")]
 fn give_up(cases: &[Case], running: &[(usize, Instant)]) {

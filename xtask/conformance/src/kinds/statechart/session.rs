@@ -3,7 +3,7 @@
 use jaren_flow::statechart::{Session, SessionError, SnapshotStore, Statechart};
 use jaren_json::{Array, Value, value};
 
-use super::{arguments, event, shown, text};
+use super::{arguments, shown, text};
 use crate::errors;
 
 /// A store as a step describes it: what it has, and which of its saves fail.
@@ -76,10 +76,10 @@ impl CaseSession {
         let answer = match text(step, "op") {
             "sessionState" => return self.state(),
             "saved" => return Ok(Value::Array(self.0.store().saved.iter().collect::<Array>())),
-            "can" => event(step)
-                .and_then(|event| self.0.can(event, &arguments(step)))
-                .map(Value::Bool)
-                .map_err(SessionError::Flow),
+            "can" => {
+                let can = self.0.can(text(step, "event"), &arguments(step));
+                can.map(Value::Bool).map_err(SessionError::Flow)
+            }
             "send" => self.send(step),
             "sessionAdvance" => self.advance(step),
             other => return Err(format!("the script has the unknown step `{other}`")),
@@ -88,7 +88,7 @@ impl CaseSession {
     }
 
     fn send(&mut self, step: &Value) -> Result<Value, SessionError<Refused>> {
-        Ok(shown(&self.0.send(event(step)?, &arguments(step))?))
+        Ok(shown(&self.0.send(text(step, "event"), &arguments(step))?))
     }
 
     fn advance(&mut self, step: &Value) -> Result<Value, SessionError<Refused>> {
