@@ -96,8 +96,7 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn first(&mut self) -> Result<Option<Value>, EvalError> {
-        let items = self.seq(&self.plan.root)?;
-        Ok(items.as_slice().first().map(|item| item.value().clone()))
+        Ok(self.head(&self.plan.root)?.map(Item::into_value))
     }
 
     pub(crate) fn value(&mut self) -> Result<Option<Value>, EvalError> {
@@ -118,8 +117,8 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn root_exists(&mut self) -> Result<bool, EvalError> {
-        // Unlike `$exists`, which counts a bare path once, this counts the root as an evaluation.
-        Ok(self.seq(&self.plan.root)?.len() != 0)
+        // The whole query is evaluated, and unlike under `$exists` a bare path counts as an evaluation of its own.
+        Ok(self.head(&self.plan.root)?.is_some())
     }
 
     fn check_result(&self, items: usize) -> Result<(), EvalError> {

@@ -3,7 +3,7 @@
 //! A tuple is the current contents of the slots; no tuple is ever built. `$for` drives everything after it.
 
 use super::barrier::Groups;
-use super::item::{Item, Seq, count};
+use super::item::{Got, Item, Seq, count};
 use super::modes::finished;
 use super::{Next, Run, Sink, Stop};
 use crate::error::{EvalError, LIMIT, TYPE};
@@ -127,7 +127,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Each item of a source, arrays unpacked (D4). A range `counted` here is never built and counts no step of its own.
+    /// Each item of a source, arrays unpacked (D4). A range that may be `counted` is never built, and then takes no step of
+    /// its own.
     fn each(&mut self, source: &'a Expr, counted: bool, visit: Sink<'_, 'a>) -> Result<(), Stop> {
         match &source.kind {
             Kind::Many(Many::Range(pair, _)) if counted => {
@@ -212,12 +213,12 @@ impl<'a> Run<'a> {
     pub(super) fn range_bounds(&mut self, pair: &'a [Expr; 2]) -> Result<Option<(f64, f64)>, EvalError> {
         let [start, end] = pair;
         let (from, to) = (self.one(start)?, self.one(end)?);
-        if matches!(from, super::Got::None) || matches!(to, super::Got::None) {
+        if matches!(from, Got::None) || matches!(to, Got::None) {
             return Ok(None);
         }
-        let bound = |got: &super::Got<'a>, expr: &Expr| match got {
+        let bound = |got: &Got<'a>, expr: &Expr| match got {
             // A range begins at 0 where -0 is asked for.
-            super::Got::One(item) => {
+            Got::One(item) => {
                 item.value().as_i64().and_then(|_| item.value().as_f64()).map(|n| n + 0.0).ok_or(expr.place)
             }
             _ => Err(expr.place),
