@@ -162,7 +162,7 @@ fn live(call: &Call) -> Result<(), RunError> {
 }
 
 fn interrupted() -> RunError {
-    RunError::new("JF2007", "the run was interrupted").at("")
+    RunError::new("JF2007", "the run was interrupted")
 }
 
 /// The mark that a run is running here.
