@@ -9,6 +9,9 @@ use jaren_json::read::{ReadOptions, read};
 
 use crate::limits;
 
+/// A delta nests a value in its operation, and that in the list of operations.
+const OPS_DEPTH: u32 = 2;
+
 /// One stored base (a value) or delta (an array of operations) as compact JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body(Arc<str>);
@@ -37,14 +40,14 @@ pub enum BodyError {
 impl Body {
     /// A whole value.
     pub fn base(value: &Value) -> Result<Self, BodyError> {
-        check_depth(value)?;
+        check_depth(value, limits::DEPTH_MAX)?;
         Self::encode(value)
     }
 
     /// The operations that lead from the value before to the next.
     pub fn delta(ops: &[Op]) -> Result<Self, BodyError> {
         let tuples = delta::ops_to_value(ops);
-        check_depth(&tuples)?;
+        check_depth(&tuples, limits::DEPTH_MAX + OPS_DEPTH)?;
         Self::encode(&tuples)
     }
 
@@ -74,22 +77,21 @@ impl Body {
 
     /// The value of a base.
     pub fn value(&self) -> Result<Value, BodyError> {
-        let options = ReadOptions {
-            depth_max: limits::DEPTH_MAX,
-            bytes_max: limits::BODY_BYTES_MAX,
-            ..ReadOptions::data()
-        };
+        self.read(limits::DEPTH_MAX)
+    }
+
+    fn read(&self, depth_max: u32) -> Result<Value, BodyError> {
+        let options = ReadOptions { depth_max, bytes_max: limits::BODY_BYTES_MAX, ..ReadOptions::data() };
         read(self.0.as_bytes(), &options).map_err(BodyError::Read)
     }
 
     /// The operations of a delta.
     pub fn ops(&self) -> Result<Vec<Op>, BodyError> {
-        delta::ops_from_value(&self.value()?).map_err(BodyError::Delta)
+        delta::ops_from_value(&self.read(limits::DEPTH_MAX + OPS_DEPTH)?).map_err(BodyError::Delta)
     }
 }
 
-/// Both directions use the same bound, so that whatever was stored can be read.
-fn check_depth(value: &Value) -> Result<(), BodyError> {
+fn check_depth(value: &Value, max: u32) -> Result<(), BodyError> {
     let found = value.depth();
-    if found > limits::DEPTH_MAX { Err(BodyError::Depth { found }) } else { Ok(()) }
+    if found > max { Err(BodyError::Depth { found }) } else { Ok(()) }
 }

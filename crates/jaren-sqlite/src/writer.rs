@@ -162,8 +162,10 @@ impl Writer {
                 let full = batches >= GROUP_BATCHES_MAX || bytes >= GROUP_BYTES_MAX || closing.is_some();
                 next = if full { None } else { queue.try_recv().ok() };
             }
-            self.answer(group);
-            self.tend_log();
+            if !group.is_empty() {
+                self.answer(group);
+                self.tend_log();
+            }
         }
         drop(queue);
         self.checkpoints.close();

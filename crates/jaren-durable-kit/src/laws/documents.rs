@@ -134,12 +134,20 @@ pub async fn values_come_back_exactly(storage: Arc<dyn Storage>) {
     for (at, expected) in values.iter().enumerate() {
         assert_eq!(value(&storage, "a", &ODD.address(&at.to_string())).await.as_ref(), Some(expected));
     }
+    // As part of a change, too: the delta around it is deeper than it.
+    let deepest = value!({"n": [nested(limits::DEPTH_MAX - 2)], "text": "x".repeat(10_000)});
+    for value in [value!({"n": null, "text": "x".repeat(10_000)}), deepest.clone()] {
+        let mut change = session.change();
+        change.put_member(&ODD, "deep", value);
+        session.commit(change).await.expect("it can be stored");
+    }
+    assert_eq!(value(&storage, "a", &ODD.address("deep")).await, Some(deepest));
     for bad in [Value::Number(f64::NAN), value!({"x": [f64::INFINITY]}), nested(limits::DEPTH_MAX + 1)] {
         let mut change = session.change();
         change.put_member(&ODD, "good", value!({}));
         change.put_member(&ODD, "bad", bad);
         session.commit(change).await.expect_err("it has no stored form");
-        assert_eq!(head(&storage, "a").await, Some(1));
+        assert_eq!(head(&storage, "a").await, Some(3));
     }
 }
 
