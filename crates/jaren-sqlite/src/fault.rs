@@ -32,8 +32,12 @@ impl Fault {
     /// A failure of the commit itself: it may or may not be durable.
     pub(crate) fn unknown(error: rusqlite::Error) -> Self {
         let (kind, _, _) = classify(&error);
-        let message = "the disk failed in the middle of a commit; whether it was made is found out by opening \
-                       the store anew and reading";
+        let message = match kind {
+            StorageErrorKind::Full => {
+                "the disk is full, and a commit broke off; free some space, open the store anew, and read whether it was made"
+            }
+            _ => "a commit broke off; open the store anew, and read whether it was made",
+        };
         Self { kind, retry: Retry::Unknown, distrust: true, message, source: Some(Arc::new(error)) }
     }
 

@@ -191,7 +191,7 @@ fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> StorageError {
             StorageErrorKind::ReadOnly => "may not be written; check its permissions and its folder's",
             StorageErrorKind::Full => "cannot be created: the disk is full",
             StorageErrorKind::Busy => "is kept busy by another process",
-            _ => "cannot be opened; check its permissions and its folder's",
+            _ => "cannot be opened; check its permissions, its folder's, and that the disk is not full",
         };
         let message = format!("{} {message}", path.display());
         StorageError::new(fault.kind, fault.retry, OPEN, message).with_source(fault.error(OPEN))
@@ -224,7 +224,7 @@ impl ReaderSource {
     /// A connection that cannot write.
     ///
     /// SQLite needs its index of the log even to read. Where that cannot be created (a folder that we may not
-    /// write) and there is no log, nobody is writing, and the file is read as it stands.
+    /// write, a full disk) and the log holds nothing, nobody is writing, and the file is read as it stands.
     pub(crate) fn connect(&self) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
@@ -232,15 +232,15 @@ impl ReaderSource {
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         match connection.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0)) {
             Ok(_) => Ok(connection),
-            Err(error) if cannot_open(&error) && !self.log_exists() => self.connect_immutable(),
+            Err(error) if cannot_open(&error) && !self.log_holds_commits() => self.connect_immutable(),
             Err(error) => Err(error),
         }
     }
 
-    fn log_exists(&self) -> bool {
+    fn log_holds_commits(&self) -> bool {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
-        Path::new(&log).exists()
+        fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
     }
 
     fn connect_immutable(&self) -> rusqlite::Result<Connection> {
@@ -251,8 +251,8 @@ impl ReaderSource {
 }
 
 fn cannot_open(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
-    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | DiskFull | ReadOnly | SystemIoFailure))
 }
 
 /// The path as a URI; everything but plain characters is escaped.
@@ -282,7 +282,7 @@ mod tests {
         create(&path).unwrap();
         let before = fs::read_dir(folder.path()).unwrap().count();
         let source = ReaderSource::new(&path);
-        assert!(!source.log_exists());
+        assert!(!source.log_holds_commits());
         let connection = source.connect_immutable().unwrap();
         let tables: i64 = connection.query_row("SELECT count(*) FROM log", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 0);
