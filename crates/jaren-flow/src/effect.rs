@@ -5,6 +5,7 @@ use jaren_query::{Query, Scope};
 
 use crate::defects::Defects;
 use crate::error::quote;
+use crate::guard::compile_query;
 
 /// One resolved effect of a step: `{run, with?}`.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,30 +88,4 @@ pub(crate) fn compile_effects(
         plans.push(EffectPlan { run: run.clone(), with });
     }
     plans
-}
-
-/// Compiles an embedded query; a failure becomes a defect of the document around it, with the query's own
-/// defects as causes.
-pub(crate) fn compile_query(
-    document: &Value,
-    code: &'static str,
-    pointer: &Pointer,
-    what: &str,
-    defects: &mut Defects,
-) -> Option<Query> {
-    match Query::compile(document) {
-        Ok(query) => Some(query),
-        Err(report) => {
-            for cause in report.iter() {
-                let message = format!("{what} does not compile: {}", quote(cause));
-                let place = pointer.join(cause.pointer());
-                defects.add(
-                    Diagnostic::new(code, pointer.clone(), message)
-                        .with_cause(cause.clone())
-                        .with_place(place),
-                );
-            }
-            None
-        }
-    }
 }

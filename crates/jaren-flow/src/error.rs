@@ -87,6 +87,17 @@ impl std::error::Error for FlowError {
     }
 }
 
+/// Why a session over a store could not start or advance.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError<E> {
+    /// The machine or chart refused.
+    #[error(transparent)]
+    Flow(#[from] FlowError),
+    /// The store failed, and the session stays where it was.
+    #[error("the store of the session failed")]
+    Store(#[source] E),
+}
+
 /// A query error as the formats quote it: `CODE: reason at pointer`.
 pub(crate) fn quote(cause: &Diagnostic) -> String {
     format!("{}: {} at {}", cause.code(), cause.message(), cause.pointer())

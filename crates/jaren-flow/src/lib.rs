@@ -1,9 +1,10 @@
-//! The formats of jaren: statecharts, dataflows and workflows, compiled once and stepped purely.
+//! The formats of jaren: machines, statecharts, dataflows and workflows, compiled once and stepped purely.
 //!
 //! A document is a [`jaren_json::Value`]. Each format is a module with the same parts: reading the document
 //! strictly, compiling it (every reference, guard, version and cycle checked, every defect reported), the
 //! compiled thing, and its pure step or plan. Compiled things are `Send + Sync` and cheap to clone.
 //!
+//! - [`machine`]: named states, one at a time, and a table of transitions.
 //! - [`statechart`]: states that nest, run in parallel and remember; events, delays and completion.
 //! - [`dag`]: a dataflow of queries and tasks wired by edges.
 //! - [`workflow`]: a document that lowers to one statechart and a dataflow for each state that works.
@@ -35,17 +36,21 @@ pub mod dag;
 mod defects;
 mod effect;
 mod error;
+mod guard;
+pub mod machine;
 pub mod statechart;
 mod tasks;
 pub mod workflow;
 
 pub use effect::Effect;
-pub use error::FlowError;
+pub use error::{FlowError, SessionError};
 pub use tasks::{DeclaredTasks, TaskEntry, TaskVersions};
 
 /// The Rust examples of the pages, compiled and run.
 #[cfg(doctest)]
 mod pages {
+    #[doc = include_str!("../../../docs/machines.md")]
+    mod machines {}
     #[doc = include_str!("../../../docs/statecharts.md")]
     mod statecharts {}
     #[doc = include_str!("../../../docs/dataflows.md")]

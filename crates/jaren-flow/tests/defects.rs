@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use jaren_flow::DeclaredTasks;
 use jaren_flow::dag::Dag;
+use jaren_flow::machine::Machine;
 use jaren_flow::statechart::{Statechart, Step};
 use jaren_flow::workflow::{Workflow, lower};
 use jaren_json::{Report, Value, value};
@@ -21,7 +22,7 @@ fn places<T>(result: Result<T, Report>) -> Vec<String> {
 }
 
 #[test]
-fn a_statechart_with_six_defects() {
+fn a_statechart_with_seven_defects() {
     let document = value!({
         "$fsm": "0.2",
         "initial": "nowhere",
@@ -70,7 +71,7 @@ fn what_names_a_displaced_state_is_no_defect_of_its_own() {
 }
 
 #[test]
-fn a_dag_with_five_defects() {
+fn a_dag_with_six_defects() {
     let document = value!({
         "$dag": "0.1",
         "nodes": {
@@ -207,4 +208,24 @@ fn deep_and_long_documents_are_refused_or_compiled_without_overflowing_the_stack
                     "b": { "final": true } }
     });
     assert_eq!(pointers(lower(&document)), ["JF0021 "]);
+}
+
+#[test]
+fn a_machine_with_eight_defects() {
+    let document = value!({
+        "initial": 1,
+        "states": ["a", "a", { "id": "b", "final": "yes" }, 7],
+        "transitions": [{ "from": "a", "to": "z" }, { "from": "a", "event": 1 }, { "from": "b", "to": "a", "guard": "$[" }]
+    });
+    let expected = [
+        "JF0003 /states/1",
+        "JF0004 /initial",
+        "JF0002 /states/2/final",
+        "JF0002 /states/3",
+        "JF0006 /transitions/0/to",
+        "JF0005 /transitions/1/event",
+        "JF0005 /transitions/1/to",
+        "JF0007 /transitions/2/guard",
+    ];
+    assert_eq!(pointers(Machine::compile(&document)), expected);
 }

@@ -3,6 +3,7 @@
 
 use jaren_flow::DeclaredTasks;
 use jaren_flow::dag::Dag;
+use jaren_flow::machine::Machine;
 use jaren_flow::statechart::Statechart;
 use jaren_flow::workflow::Workflow;
 use jaren_json::{ReadOptions, Report, Value, read};
@@ -16,6 +17,11 @@ fn compiles(page: &str, compile: impl Fn(&Value) -> Result<(), Report>) {
             .unwrap_or_else(|error| panic!("{error}: {fence}"));
         compile(&document).unwrap_or_else(|report| panic!("{report:?}: {fence}"));
     }
+}
+
+#[test]
+fn machines() {
+    compiles(include_str!("../../../docs/machines.md"), |document| Machine::compile(document).map(drop));
 }
 
 #[test]

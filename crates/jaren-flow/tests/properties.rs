@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use jaren_flow::DeclaredTasks;
+use jaren_flow::machine::{self, Machine};
 use jaren_flow::statechart::{Snapshot, Statechart, Step};
 use jaren_flow::workflow::{Workflow, lower};
 use jaren_json::{Object, Value, canonical, value};
@@ -166,6 +167,30 @@ proptest! {
     }
 
     #[test]
+    fn a_machine_is_the_flat_statechart_that_says_the_same(
+        count in 1_usize..6,
+        transitions in choices(12),
+        events in proptest::collection::vec((0_usize..4, any::<bool>()), 1..20),
+    ) {
+        let (machine, chart) = flat(count, &transitions);
+        let machine = Machine::compile(&machine).unwrap();
+        let chart = Statechart::compile(&chart).unwrap();
+        let mut state = machine.initial().unwrap().clone();
+        let mut snapshot = chart.start(&Step::default()).unwrap().state;
+        for (event, payload) in events {
+            let payload = Value::Bool(payload);
+            let step = machine::Step { payload: Some(&payload), context: None };
+            let one = machine.step(&state, EVENTS[event], &step).unwrap();
+            let step = Step { payload: Some(&payload), ..Step::default() };
+            let other = chart.step(&snapshot, EVENTS[event], &step).unwrap();
+            prop_assert_eq!(one.changed, other.changed);
+            prop_assert_eq!(Some(&one.state), other.state.leaf());
+            prop_assert_eq!(one.effects, other.effects);
+            (state, snapshot) = (one.state, other.state);
+        }
+    }
+
+    #[test]
     fn lowering_reads_the_canonical_document(order in any::<u64>(), document in workflow()) {
         let lowered = lower(&document);
         let shuffled = lower(&shuffle(&document, order));
@@ -188,6 +213,30 @@ proptest! {
             prop_assert_eq!(one.revisions(), other.revisions());
         }
     }
+}
+
+/// The same states and transitions as a machine and as a statechart: a machine's self-transition is internal.
+fn flat(count: usize, transitions: &Choices) -> (Value, Value) {
+    let id = |index: usize| format!("s{}", index % count);
+    let states = (0..count).map(|index| {
+        let effect = |run: &str| value!([{ "run": (format!("{run}{index}")), "with": "$.event" }]);
+        value!({ "id": (id(index)), "entry": (effect("in")), "exit": (effect("out")) })
+    });
+    let states: Value = states.collect();
+    let edges = |internal: bool| -> Value {
+        let edge = |(from, to, kind): &(u8, u8, u8)| {
+            let (from, to) = (id(usize::from(*from)), id(usize::from(*to)));
+            let event = EVENTS.get(usize::from(kind % 5)).map_or(Value::Null, |event| Value::from(*event));
+            let guard = if kind.is_multiple_of(3) { value!("$.payload") } else { Value::Null };
+            let edge = Object::default().with("event", event).with("guard", guard);
+            let edge = edge.with("effects", value!([{ "run": (format!("{from}{to}{kind}")) }]));
+            let edge = if internal && from == to { edge.with("type", "internal") } else { edge };
+            Value::Object(edge.with("from", from).with("to", to))
+        };
+        transitions.iter().map(edge).collect()
+    };
+    let document = |version: &str, transitions: Value| value!({ "$fsm": version, "initial": "s0", "states": (states.clone()), "transitions": transitions });
+    (document("0.1", edges(false)), document("0.2", edges(true)))
 }
 
 /// A workflow of a few states that refer to each other, valid or not.

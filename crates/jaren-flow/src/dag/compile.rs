@@ -8,7 +8,7 @@ use super::cycle;
 use super::document::{self, DeclaredKind};
 use super::plan::{Edge, Node, Plan, Work};
 use crate::defects::Defects;
-use crate::effect::compile_query;
+use crate::guard::compile_query;
 use crate::tasks::{TaskEntry, TaskVersions};
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
@@ -84,6 +84,10 @@ impl<'a> Wiring<'a> {
         wiring
     }
 
+    fn find(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
     fn kind(&self, index: usize) -> Option<DeclaredKind> {
         self.kinds.get(index).copied().flatten()
     }
@@ -94,15 +98,18 @@ impl<'a> Wiring<'a> {
 
     /// Reads the edges and checks the wiring rules and acyclicity.
     fn wire(&mut self, edges: &[Value], defects: &mut Defects) {
-        let before = defects.count();
         let mut ends = Vec::with_capacity(edges.len());
         for (index, item) in edges.iter().enumerate() {
             ends.push(self.edge(index, item, defects));
         }
-        // Behind an edge that was refused, a node that lacks one is not a defect of its own.
-        let whole = defects.count() == before;
+        // A node whose edge was refused does not lack one, and an edge to nowhere may have been meant for any.
+        let refused = ends.iter().zip(edges).filter(|(ends, _)| ends.is_none());
+        let meant =
+            refused.map(|(_, edge)| edge.get("to").and_then(Value::as_str).and_then(|to| self.find(to)));
+        let meant: BTreeSet<Option<usize>> = meant.collect();
         for index in 0..self.ids.len() {
-            self.check_inbound(index, whole, defects);
+            let may_lack = meant.contains(&None) || meant.contains(&Some(index));
+            self.check_inbound(index, may_lack, defects);
         }
         let edges: Vec<(usize, usize)> = ends.iter().flatten().copied().collect();
         let core = cycle::core(self.ids.len(), &edges);
@@ -146,7 +153,7 @@ impl<'a> Wiring<'a> {
     }
 
     fn end(&self, id: &str, member: &str, pointer: &Pointer, defects: &mut Defects) -> Option<usize> {
-        let index = self.by_id.get(id).copied();
+        let index = self.find(id);
         if index.is_none() {
             let message = format!("\"{member}\" of an edge must name a declared node");
             defects.push("JF0013", pointer.child(member), message);
@@ -155,10 +162,10 @@ impl<'a> Wiring<'a> {
     }
 
     /// The inbound rules of section 6.1 for one node.
-    fn check_inbound(&self, index: usize, whole: bool, defects: &mut Defects) {
+    fn check_inbound(&self, index: usize, may_lack: bool, defects: &mut Defects) {
         let Some((kind, edges)) = self.kind(index).zip(self.inbound.get(index)) else { return };
         let consumes = !matches!(kind, DeclaredKind::Input | DeclaredKind::Const);
-        if consumes && edges.is_empty() && whole {
+        if consumes && edges.is_empty() && !may_lack {
             let id = self.ids.get(index).copied().unwrap_or_default();
             let message = format!("a node of kind {} needs an edge into it", kind.name());
             defects.push("JF0015", pointer_of(id), message);

@@ -8,7 +8,8 @@ use jaren_json::{Diagnostic, Object, Pointer, Str, Value};
 use super::document::{self, DeclaredType, HistoryMode, StateDocument, Trigger};
 use super::plan::{Kind, Plan, State, StateId, Transition};
 use crate::defects::Defects;
-use crate::effect::{compile_effects, compile_query};
+use crate::effect::compile_effects;
+use crate::guard::Guard;
 
 const CODE: &str = "JF0020";
 
@@ -340,13 +341,7 @@ fn transition(item: &Value, pointer: &Pointer, plan: &Plan, defects: &mut Defect
         let message = "type is external or internal, and an internal transition stays within its source";
         defects.push(CODE, pointer.child("type"), message);
     }
-    let guard = match object.get("guard") {
-        None | Some(Value::Null) => None,
-        Some(guard) => {
-            let pointer = pointer.child("guard");
-            compile_query(guard, "JF0007", &pointer, "the guard", defects).map(|query| (query, pointer))
-        }
-    };
+    let guard = Guard::compile(object.get("guard"), pointer, defects);
     let effects = compile_effects(object.get("effects"), &pointer.child("effects"), defects);
     let (from, to) = ends?;
     let domain = if internal == Some(true) { Some(from) } else { domain(plan, from, to) };

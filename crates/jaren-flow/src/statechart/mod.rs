@@ -19,7 +19,7 @@ use std::sync::Arc;
 use jaren_json::{Diagnostic, Report, Str, Value};
 
 use self::plan::Plan;
-pub use self::session::{Session, SessionError, SnapshotStore};
+pub use self::session::{Session, SnapshotStore};
 pub use self::snapshot::Snapshot;
 pub(crate) use self::snapshot::safe_integer;
 use self::turn::Turn;

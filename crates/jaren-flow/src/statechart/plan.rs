@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use jaren_json::{Pointer, Str, Value};
-use jaren_query::Query;
+use jaren_json::{Str, Value};
 
 use super::document::{HistoryMode, Trigger};
 use crate::effect::EffectPlan;
+use crate::guard::Guard;
 
 /// A state's position in tree order: parents before children, siblings as declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ pub(super) struct Transition {
     pub(super) from: StateId,
     pub(super) to: StateId,
     pub(super) trigger: Trigger,
-    pub(super) guard: Option<(Query, Pointer)>,
+    pub(super) guard: Option<Guard>,
     pub(super) effects: Vec<EffectPlan>,
     /// Firing exits every active state below it; `None` is the root of all.
     pub(super) domain: Option<StateId>,

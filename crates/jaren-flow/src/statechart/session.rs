@@ -1,7 +1,7 @@
 //! A chart with its current state and, if the host likes, a place to keep it (statechart format, section 5).
 
 use super::{Snapshot, Statechart, Step, StepResult};
-use crate::error::FlowError;
+use crate::error::{FlowError, SessionError};
 use jaren_json::Value;
 
 /// Where a session keeps its snapshot. Synchronous: hosts that wait for storage use the engine.
@@ -27,17 +27,6 @@ impl SnapshotStore for () {
     fn save(&mut self, _snapshot: &Value) -> Result<(), Self::Error> {
         Ok(())
     }
-}
-
-/// Why a session could not start or advance.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError<E> {
-    /// The chart refused.
-    #[error(transparent)]
-    Flow(#[from] FlowError),
-    /// The store failed.
-    #[error("the snapshot store failed")]
-    Store(#[source] E),
 }
 
 /// A chart being driven: every result is saved before the session takes it as its state.

@@ -13,7 +13,7 @@ use super::plan::{Kind, Plan, State, StateId, Transition};
 use super::snapshot::{Control, SAFE_INTEGER_MAX, Snapshot, Timer, sort};
 use super::{Step, StepResult};
 use crate::effect::{Effect, EffectPlan};
-use crate::error::{FlowError, quote};
+use crate::error::FlowError;
 
 /// What makes transitions fire in one microstep.
 #[derive(Clone, Copy)]
@@ -261,15 +261,8 @@ impl<'p> Turn<'p> {
         })
     }
 
-    /// Whether the guard holds. One that fails reads false and is recorded (JF2003).
     fn holds(&mut self, transition: &Transition, scope: &Scope<'_>) -> bool {
-        let Some((guard, pointer)) = &transition.guard else { return true };
-        guard.truth(scope).unwrap_or_else(|error| {
-            let cause = Diagnostic::from(error);
-            let message = format!("the guard failed: {}", quote(&cause));
-            self.errors.push(Diagnostic::new("JF2003", pointer.clone(), message).with_cause(cause));
-            false
-        })
+        transition.guard.as_ref().is_none_or(|guard| guard.holds(scope, &mut self.errors))
     }
 
     /// Fires the selected transitions together; the states that were entered.

@@ -9,7 +9,7 @@ use super::revision::fingerprint;
 use super::{LOWERING, Revisions, State, Work};
 use crate::dag::Dag;
 use crate::defects::Defects;
-use crate::effect::compile_query;
+use crate::guard::compile_query;
 use crate::statechart::Statechart;
 use crate::tasks::TaskVersions;
 

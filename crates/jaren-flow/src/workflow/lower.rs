@@ -8,7 +8,7 @@ use super::order::ordered;
 use super::proof::{self, Links};
 use super::{DONE, ERROR, LOWERING, NEXT, event_name};
 use crate::defects::{Defects, unknown_members};
-use crate::effect::compile_query;
+use crate::guard::compile_query;
 use crate::statechart::{CompileOptions, Statechart};
 
 /// Nested flows may be this deep.

@@ -10,5 +10,6 @@
 
 mod corpus;
 mod dag;
+mod machine;
 mod statechart;
 mod workflow;

@@ -1,10 +1,10 @@
 //! The statechart cases of the conformance corpus: compile, scripts of pure steps, and sessions.
 
 use crate::corpus::{built, check, decode, equal, same_defect, text};
-use jaren_flow::FlowError;
 use jaren_flow::statechart::{
-    CompileOptions, Session, SessionError, Snapshot, SnapshotStore, Statechart, Step, StepResult,
+    CompileOptions, Session, Snapshot, SnapshotStore, Statechart, Step, StepResult,
 };
+use jaren_flow::{FlowError, SessionError};
 use jaren_json::{Value, value};
 
 /// What a script acts on.

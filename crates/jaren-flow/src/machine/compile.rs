@@ -1,0 +1,94 @@
+//! Compiling a jaren-fsm 0.1 document: JF0001 to JF0009.
+
+use std::collections::BTreeMap;
+
+use jaren_json::{Object, Pointer, Str, Value};
+
+use super::document;
+use crate::defects::Defects;
+use crate::effect::{EffectPlan, compile_effects};
+use crate::guard::Guard;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) id: Str,
+    pub(super) is_final: bool,
+    pub(super) entry: Vec<EffectPlan>,
+    pub(super) exit: Vec<EffectPlan>,
+    /// Its transitions in document order.
+    pub(super) transitions: Vec<Transition>,
+}
+
+#[derive(Debug)]
+pub(super) struct Transition {
+    pub(super) to: usize,
+    /// `None` is any event.
+    pub(super) event: Option<Str>,
+    pub(super) guard: Option<Guard>,
+    pub(super) effects: Vec<EffectPlan>,
+}
+
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// In document order.
+    pub(super) states: Vec<State>,
+    pub(super) by_id: BTreeMap<Str, usize>,
+    pub(super) initial: Option<usize>,
+}
+
+/// Compiles into `defects`; a plan comes out only when the document is sound.
+pub(super) fn check(document: &Value, defects: &mut Defects) -> Option<Plan> {
+    let before = defects.count();
+    let head = document::head(document, defects)?;
+    let mut plan = Plan { states: Vec::new(), by_id: BTreeMap::new(), initial: None };
+    let items = document::list(head, "states", "JF0002", defects)?;
+    for (index, item) in items.iter().enumerate() {
+        state(item, &Pointer::root().child("states").child_index(index), &mut plan, defects);
+    }
+    plan.initial = initial(head, &plan, defects);
+    let items = document::list(head, "transitions", "JF0005", defects)?;
+    for (index, item) in items.iter().enumerate() {
+        transition(item, &Pointer::root().child("transitions").child_index(index), &mut plan, defects);
+    }
+    (defects.count() == before).then_some(plan)
+}
+
+fn state(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut Defects) {
+    let Some((id, is_final)) = document::state(item, pointer, defects) else { return };
+    let entry = compile_effects(item.get("entry"), &pointer.child("entry"), defects);
+    let exit = compile_effects(item.get("exit"), &pointer.child("exit"), defects);
+    if plan.by_id.contains_key(id) {
+        defects.push("JF0003", pointer.clone(), format!("another state has the id '{id}' already"));
+        return;
+    }
+    plan.by_id.insert(id.clone(), plan.states.len());
+    plan.states.push(State { id: id.clone(), is_final, entry, exit, transitions: Vec::new() });
+}
+
+fn initial(head: &Object, plan: &Plan, defects: &mut Defects) -> Option<usize> {
+    let named = head.get("initial");
+    let found = named.and_then(Value::as_str).and_then(|id| plan.by_id.get(id)).copied();
+    if found.is_none() && named.is_none_or(|named| !named.is_null()) {
+        let message = "initial must name a declared state, or be null";
+        defects.push("JF0004", Pointer::root().child("initial"), message);
+    }
+    found
+}
+
+fn transition(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut Defects) {
+    let Some(document) = document::transition(item, pointer, defects) else { return };
+    let mut end = |id: &Str, member: &str| {
+        let found = plan.by_id.get(id).copied();
+        if found.is_none() {
+            let message = format!("\"{member}\" of a transition must name a declared state");
+            defects.push("JF0006", pointer.child(member), message);
+        }
+        found
+    };
+    let (from, to) = (end(document.from, "from"), end(document.to, "to"));
+    let guard = Guard::compile(document.object.get("guard"), pointer, defects);
+    let effects = compile_effects(document.object.get("effects"), &pointer.child("effects"), defects);
+    if let (Some(from), Some(to)) = (from.and_then(|from| plan.states.get_mut(from)), to) {
+        from.transitions.push(Transition { to, event: document.event.cloned(), guard, effects });
+    }
+}
