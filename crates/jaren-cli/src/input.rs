@@ -44,29 +44,32 @@ pub(crate) fn argument(name: &str, text: &str) -> Result<Value, Problem> {
     })
 }
 
-/// Reads a whole file, or standard input for `-`, up to a limit.
+/// Reads a whole file, up to a limit.
 pub(crate) fn read_file(path: &Path, what: &str, bytes_max: usize) -> Result<Vec<u8>, Problem> {
-    let mut bytes = Vec::new();
-    // One byte more than allowed tells "all of it" from "too much".
-    let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
-    let mut fill = |from: &mut dyn Read| from.take(most).read_to_end(&mut bytes);
-    let done = if path == Path::new("-") {
-        fill(&mut io::stdin().lock())
-    } else {
-        File::open(path).and_then(|mut file| fill(&mut file))
-    };
-    done.map_err(|error| Problem::unreadable(path, what, &error))?;
-    if bytes.len() > bytes_max {
-        let message = format!("{what} {} is larger than {bytes_max} bytes", path.display());
-        return Err(Problem::new(Exit::Document, message));
-    }
-    Ok(bytes)
+    let file = File::open(path).map_err(|error| Problem::unreadable(path, what, &error))?;
+    read_all(file, path, what, bytes_max)
 }
 
 fn source(path: &Path, what: &str, bytes_max: usize) -> Result<Source, Problem> {
-    let bytes = read_file(path, what, bytes_max)?;
-    let name = if path == Path::new("-") { Path::new("standard input") } else { path };
+    let standard_input = Path::new("standard input");
+    let (name, bytes) = if path == Path::new("-") {
+        (standard_input, read_all(io::stdin().lock(), standard_input, what, bytes_max)?)
+    } else {
+        (path, read_file(path, what, bytes_max)?)
+    };
     Ok(Source { name: name.into(), bytes: bytes.into() })
+}
+
+fn read_all(from: impl Read, name: &Path, what: &str, bytes_max: usize) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    // One byte more than allowed tells "all of it" from "too much".
+    let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+    from.take(most).read_to_end(&mut bytes).map_err(|error| Problem::unreadable(name, what, &error))?;
+    if bytes.len() > bytes_max {
+        let message = format!("{what} {} is larger than {bytes_max} bytes", name.display());
+        return Err(Problem::new(Exit::Document, message));
+    }
+    Ok(bytes)
 }
 
 fn unreadable_text(what: &str, source: Source, error: &ReadError) -> Problem {

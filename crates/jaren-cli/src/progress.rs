@@ -15,9 +15,6 @@ use crate::text;
 /// How often the moving line is drawn while nothing happens, so that its clock goes on.
 const TICK: Duration = Duration::from_millis(120);
 
-/// Characters of the moving line's message; names beyond it are left out.
-const MESSAGE_CHARACTERS_MAX: usize = 60;
-
 /// Shows a run's records as they come.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -43,7 +40,7 @@ impl Progress {
             Way::Silent
         } else if std::io::stderr().is_terminal() {
             let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(TICK);
@@ -116,8 +113,7 @@ impl Progress {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = how(&mut running);
         if let Way::Line(bar) = &self.way {
-            // The line must not reach the terminal's edge: a `^C` that the terminal echoes would break it.
-            bar.set_message(names(&running).chars().take(MESSAGE_CHARACTERS_MAX).collect::<String>());
+            bar.set_message(names(&running));
         }
         changed
     }

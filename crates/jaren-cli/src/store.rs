@@ -41,8 +41,14 @@ pub(crate) fn problem(path: &Path, error: &StorageError) -> Problem {
     let exit = if error.kind() == StorageErrorKind::Missing { Exit::NotFound } else { Exit::Store };
     let mut message = format!("store {}: {error}", path.display());
     let mut source = std::error::Error::source(error);
+    let mut said = String::new();
     while let Some(cause) = source {
-        message = format!("{message}: {cause}");
+        let text = cause.to_string();
+        // SQLite's errors repeat themselves on their way up.
+        if said.is_empty() || !text.contains(&said) {
+            message = format!("{message}: {text}");
+            said = text;
+        }
         source = cause.source();
     }
     let problem = Problem::new(exit, message);
@@ -53,10 +59,11 @@ pub(crate) fn problem(path: &Path, error: &StorageError) -> Problem {
         StorageErrorKind::Newer => {
             problem.with_help("use the newer release that wrote it; the file was left as it was")
         }
-        StorageErrorKind::Full => {
-            problem.with_help("what was stored is safe; make room, then go on with `jaren resume`")
-        }
-        StorageErrorKind::Busy => problem.with_help("another process holds the store; try again"),
+        StorageErrorKind::Full
+        | StorageErrorKind::Poisoned
+        | StorageErrorKind::Io
+        | StorageErrorKind::Busy => problem
+            .with_help("what was stored before is safe; when the cause is gone, give the command again"),
         _ => problem,
     }
 }

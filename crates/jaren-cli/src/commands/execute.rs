@@ -56,30 +56,39 @@ impl Execution<'_> {
     /// Executes the run until it is done, waits, fails, or somebody stops it.
     pub(crate) async fn drive(
         &self,
-        mut lock: RunLock,
-        mut enter: Enter,
+        lock: RunLock,
+        enter: Enter,
         output: &mut Output,
     ) -> Result<Exit, Problem> {
         let progress = Arc::new(Progress::new(output.is_json()));
-        let stop = Stop::listen(Arc::clone(&progress))
+        let ended = self.drive_to_rest(lock, enter, &progress).await;
+        progress.finish();
+        let status = ended?;
+        let state = self.view().await.ok().flatten().map(|view| view.state).unwrap_or_default();
+        Ok(self.report(&status, &state, output))
+    }
+
+    async fn drive_to_rest(
+        &self,
+        mut lock: RunLock,
+        mut enter: Enter,
+        progress: &Arc<Progress>,
+    ) -> Result<Status, Problem> {
+        let stop = Stop::listen(Arc::clone(progress))
             .map_err(|error| Problem::new(Exit::Io, format!("signals cannot be received: {error}")))?;
         loop {
-            let ended = self.drive_locked(&lock, enter, &progress, &stop).await;
+            let status = self.drive_locked(&lock, enter, progress, &stop).await;
             lock.release();
-            let waits = matches!(ended, Ok(Status::Waiting { .. }));
+            let status = status?;
             // An event that came after our last look and before the release found the run locked: it is ours to see.
-            if waits
-                && self.has_news().await?
-                && let Asked::Held(again) = self.lock()?
-            {
-                lock = again;
-                enter = Enter::Open;
-                continue;
+            if !matches!(status, Status::Waiting { .. }) || !self.has_news().await? {
+                return Ok(status);
             }
-            progress.finish();
-            let status = ended?;
-            let state = self.view().await.ok().flatten().map(|view| view.state).unwrap_or_default();
-            return Ok(self.report(&status, &state, output));
+            match self.lock()? {
+                Asked::Held(again) => lock = again,
+                Asked::Busy(_) => return Ok(status),
+            }
+            enter = Enter::Open;
         }
     }
 
