@@ -7,11 +7,17 @@ use std::collections::BTreeMap;
 
 use jaren_json::{Diagnostic, Object, Pointer, Report, Str, Value};
 
+use crate::nearest::nearest;
+
 /// The defects found so far, in the order of the checks.
 #[derive(Debug, Default)]
 pub(crate) struct Defects {
     found: Vec<Diagnostic>,
+    suggested: usize,
 }
+
+/// So many suggestions a document: looking for one takes time, and somebody who needs more has another problem.
+const SUGGESTIONS_MAX: usize = 20;
 
 impl Defects {
     pub(crate) fn push(&mut self, code: &'static str, pointer: Pointer, message: impl Into<String>) {
@@ -20,6 +26,19 @@ impl Defects {
 
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
         self.found.push(diagnostic);
+    }
+
+    /// What a message about an undeclared name may add: the declared name that was probably meant.
+    pub(crate) fn suggest<'a>(
+        &mut self,
+        name: Option<&Value>,
+        declared: impl Iterator<Item = &'a str>,
+    ) -> String {
+        let Some(name) = name.and_then(Value::as_str).filter(|_| self.suggested < SUGGESTIONS_MAX) else {
+            return String::new();
+        };
+        self.suggested += 1;
+        nearest(name, declared).map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
     }
 
     /// How many there are: to see whether a part of the document was sound.

@@ -38,6 +38,7 @@ mod effect;
 mod error;
 mod guard;
 pub mod machine;
+mod nearest;
 pub mod statechart;
 mod tasks;
 pub mod workflow;

@@ -229,3 +229,19 @@ fn a_machine_with_eight_defects() {
     ];
     assert_eq!(pointers(Machine::compile(&document)), expected);
 }
+
+#[test]
+fn a_name_that_was_nearly_right_is_suggested() {
+    let document = value!({
+        "$workflow": "0.2", "revision": "r", "initial": "prepaer",
+        "states": {
+            "prepare": { "work": { "task": "t", "version": "1" }, "then": "dnoe" },
+            "done": { "final": true }
+        }
+    });
+    let report = lower(&document).unwrap_err();
+    let messages: Vec<&str> = report.iter().map(jaren_json::Diagnostic::message).collect();
+    assert_eq!(messages.len(), 2);
+    assert!(messages.first().unwrap().ends_with("; did you mean 'prepare'?"), "{messages:?}");
+    assert!(messages.last().unwrap().ends_with("; did you mean 'done'?"), "{messages:?}");
+}

@@ -152,10 +152,11 @@ impl<'a> Wiring<'a> {
         Some((from, to))
     }
 
-    fn end(&self, id: &str, member: &str, pointer: &Pointer, defects: &mut Defects) -> Option<usize> {
+    fn end(&self, id: &Str, member: &str, pointer: &Pointer, defects: &mut Defects) -> Option<usize> {
         let index = self.find(id);
         if index.is_none() {
-            let message = format!("\"{member}\" of an edge must name a declared node");
+            let near = defects.suggest(Some(&id.into()), self.ids.iter().copied());
+            let message = format!("\"{member}\" of an edge must name a declared node{near}");
             defects.push("JF0013", pointer.child(member), message);
         }
         index

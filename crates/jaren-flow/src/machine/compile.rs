@@ -69,7 +69,8 @@ fn initial(head: &Object, plan: &Plan, defects: &mut Defects) -> Option<usize> {
     let named = head.get("initial");
     let found = named.and_then(Value::as_str).and_then(|id| plan.by_id.get(id)).copied();
     if found.is_none() && named.is_none_or(|named| !named.is_null()) {
-        let message = "initial must name a declared state, or be null";
+        let near = defects.suggest(named, plan.by_id.keys().map(Str::as_str));
+        let message = format!("initial must name a declared state, or be null{near}");
         defects.push("JF0004", Pointer::root().child("initial"), message);
     }
     found
@@ -80,7 +81,8 @@ fn transition(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut De
     let mut end = |id: &Str, member: &str| {
         let found = plan.by_id.get(id).copied();
         if found.is_none() {
-            let message = format!("\"{member}\" of a transition must name a declared state");
+            let near = defects.suggest(Some(&id.into()), plan.by_id.keys().map(Str::as_str));
+            let message = format!("\"{member}\" of a transition must name a declared state{near}");
             defects.push("JF0006", pointer.child(member), message);
         }
         found

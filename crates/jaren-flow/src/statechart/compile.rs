@@ -258,7 +258,9 @@ fn refuse_bad_parents(declared: &[StateDocument], parents: &mut [Option<usize>],
     let mut cyclic = Vec::new();
     for (start, state) in declared.iter().enumerate() {
         if state.parent.is_some() && parents.get(start) == Some(&None) {
-            let message = "the parent is not a declared state";
+            let parent = state.parent.clone().map(Value::String);
+            let near = defects.suggest(parent.as_ref(), declared.iter().map(|state| state.id.as_str()));
+            let message = format!("the parent is not a declared state{near}");
             defects.push(CODE, state.pointer.child("parent"), message);
         }
         let mut walk = Vec::new();
@@ -302,7 +304,8 @@ fn initial(head: &Object, tree: &Tree, defects: &mut Defects) -> Option<Str> {
         .position(|state| Some(&*state.id) == named)
         .filter(|index| tree.state(*index).parent.is_none() && !tree.is_history(*index));
     if sound.is_none() && !tree.is_displaced(named) {
-        let message = "initial must name an ordinary state that has no parent";
+        let near = defects.suggest(head.get("initial"), tree.declared.iter().map(|state| state.id.as_str()));
+        let message = format!("initial must name an ordinary state that has no parent{near}");
         defects.push(CODE, Pointer::root().child("initial"), message);
     }
     sound.map(|index| tree.state(index).id.clone())
@@ -314,9 +317,11 @@ fn transition(item: &Value, pointer: &Pointer, plan: &Plan, defects: &mut Defect
     let ends = endpoint("from").zip(endpoint("to"));
     if ends.is_none() {
         let member = ["from", "to"].into_iter().find(|member| endpoint(member).is_none());
-        let message = format!("\"{}\" of a transition must name a declared state", member.unwrap_or("from"));
+        let member = member.unwrap_or("from");
+        let near = defects.suggest(item.get(member), plan.by_id.keys().map(Str::as_str));
+        let message = format!("\"{member}\" of a transition must name a declared state{near}");
         let mut place = pointer.clone();
-        if let Some(member) = member.filter(|member| item.get(member).is_some()) {
+        if item.get(member).is_some() {
             place.push(member);
         }
         defects.add(Diagnostic::new(CODE, pointer.clone(), message).with_place(place));

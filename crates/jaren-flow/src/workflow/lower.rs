@@ -172,7 +172,8 @@ impl Scope<'_> {
     ) -> Option<Str> {
         let declared = name.and_then(Value::as_str).filter(|name| states.contains_key(name));
         if declared.is_none() {
-            let message = format!("expected at {place} the name of a state of this scope");
+            let near = defects.suggest(name, states.keys().iter().map(Str::as_str));
+            let message = format!("expected at {place} the name of a state of this scope{near}");
             defects.add(Diagnostic::new(CODE, self.states(), message).with_place(place));
         }
         declared.map(|name| Str::from(self.states().child(name).as_str()))
@@ -198,7 +199,8 @@ impl Walk {
         }
         let initial = body.get("initial").and_then(Value::as_str).filter(|name| states.contains_key(name));
         if initial.is_none() {
-            let message = "initial must name a state of this scope";
+            let near = defects.suggest(body.get("initial"), states.keys().iter().map(Str::as_str));
+            let message = format!("initial must name a state of this scope{near}");
             defects.push(CODE, scope.prefix.child("initial"), message);
         }
         for (name, spec) in states {
