@@ -2,7 +2,7 @@
 
 use jaren_engine::core::{Cause, RunError};
 use jaren_flow::FlowError;
-use jaren_json::{Diagnostic, Object, Pointer, Report, Value};
+use jaren_json::{Array, Diagnostic, Object, Pointer, Report, Value};
 
 /// What a compiler found first.
 pub(crate) fn report(report: &Report) -> Value {
@@ -29,6 +29,11 @@ pub(crate) fn run(error: &RunError) -> Value {
     // Which node an abort meets depends on timing.
     let node = error.node().filter(|_| error.code() != "JF2007");
     object(error.code(), error.pointer(), node, cause)
+}
+
+/// The errors that a step records, without their messages and causes.
+pub(crate) fn recorded(errors: &[Diagnostic]) -> Array {
+    errors.iter().map(|error| object(error.code(), Some(error.pointer().as_str()), None, None)).collect()
 }
 
 fn object(code: &str, place: Option<&str>, node: Option<&str>, cause: Option<Value>) -> Value {

@@ -117,16 +117,12 @@ impl Script {
 /// A step's result as a case writes it: errors without their messages.
 fn shown(done: &StepResult) -> Value {
     let names = |names: &[Str]| names.iter().map(Value::from).collect::<Array>();
-    let errors = done.errors.iter().map(|error| {
-        let place = error.pointer().as_str();
-        value!({ "code": (error.code()), "docPath": place })
-    });
     let mut members = ObjectBuilder::new();
     members.insert("changed", done.changed);
     members.insert("state", done.state.to_value());
     members.insert("final", done.is_final);
     members.insert("effects", done.effects.iter().map(Effect::to_value).collect::<Array>());
-    members.insert("errors", errors.collect::<Array>());
+    members.insert("errors", errors::recorded(&done.errors));
     members.insert("entered", names(&done.entered));
     members.insert("exited", names(&done.exited));
     members

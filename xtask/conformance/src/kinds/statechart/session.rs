@@ -1,6 +1,7 @@
 //! The steps of a script that act on a session over a store.
 
-use jaren_flow::statechart::{Session, SessionError, SnapshotStore, Statechart};
+use jaren_flow::SessionError;
+use jaren_flow::statechart::{Session, SnapshotStore, Statechart};
 use jaren_json::{Array, Value, value};
 
 use super::{arguments, shown, text};
