@@ -37,7 +37,7 @@ mod type_test;
 
 pub use error::{EvalError, UNBUILT};
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
-pub use path::{JsonPath, PathError, Track};
+pub use path::{JsonPath, NormalizedPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};
 pub use type_test::{TypeTest, TypeTests};
 

@@ -5,12 +5,14 @@
 //! leap (`$.rows[*].price`), and neither needs a list of nodes while it is walked.
 
 mod json_path;
+mod normalized;
 mod parse;
 mod walk;
 
 use jaren_json::{SlotHint, Str};
 
 pub use json_path::{JsonPath, PathError};
+pub use normalized::NormalizedPath;
 pub(crate) use parse::parse;
 pub use walk::Track;
 pub(crate) use walk::{step_into, walk};

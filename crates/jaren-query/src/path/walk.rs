@@ -92,7 +92,8 @@ pub(crate) fn walk<'v, T: Track, E>(
     let mut waiting = vec![node];
     while let Some((value, place)) = waiting.pop() {
         leap.select(track, (value, place), &mut onward)?;
-        let below = children(value).iter().enumerate().rev();
+        // What has no children would find nothing below it.
+        let below = children(value).iter().enumerate().rev().filter(|(_, child)| !children(child).is_empty());
         waiting.extend(below.map(|(position, child)| (child, track.child(place, value, position))));
     }
     Ok(())
