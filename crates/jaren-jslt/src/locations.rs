@@ -1,0 +1,184 @@
+//! Where values stand in the input, and which match paths lead there.
+//!
+//! Each node of the input that anything asked for has a number. A node keeps its parent and its position, so that its
+//! path can be told, and two sets of bits: the match paths that select it, and those that select something below it.
+//! Everything is kept in flat lists, and a child always has a larger number than its parent.
+
+use jaren_json::Value;
+use jaren_query::{JsonPath, Location, NormalizedPath, Track};
+
+#[derive(Debug, Default)]
+pub(crate) struct Locations {
+    nodes: Vec<Node>,
+    /// The numbers of children, by position, for each node that has one; 0 where a child has none.
+    children: Vec<u32>,
+    /// Words in one set of bits.
+    words: usize,
+    /// The paths that were walked.
+    walked: Vec<u64>,
+    /// The paths that select each node.
+    here: Vec<u64>,
+    /// The paths that select something below each node.
+    below: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: u32,
+    position: u32,
+    /// Where its children begin in `children`, if any of them has a number.
+    children: Option<u32>,
+}
+
+impl Locations {
+    /// The location of the input itself.
+    pub(crate) const ROOT: Location = Location(0);
+
+    /// The locations of an input, of which only the root has a number, for so many match paths.
+    pub(crate) fn new(paths: usize) -> Self {
+        let words = paths.div_ceil(64);
+        let mut locations = Self { words, walked: vec![0; words], ..Self::default() };
+        locations.add(0, 0);
+        locations
+    }
+
+    /// Walks those of `paths` that are in a set of bits, unless they were walked before. Then each node knows whether they
+    /// select it or something below it.
+    pub(crate) fn select(&mut self, input: &Value, paths: &[JsonPath], set: &[u64]) {
+        let mut any = false;
+        for (index, path) in paths.iter().enumerate() {
+            if !contains(set, index) || contains(&self.walked, index) {
+                continue;
+            }
+            if let Some(word) = self.walked.get_mut(index / 64) {
+                *word |= 1 << (index % 64);
+            }
+            path.walk(self, (input, Self::ROOT), &mut |locations, _, found| locations.mark(found, index));
+            any = true;
+        }
+        if any {
+            self.spread();
+        }
+    }
+
+    fn add(&mut self, parent: u32, position: u32) -> u32 {
+        // An input of 2^32 nodes does not fit into memory; were there one, its last nodes would be taken for one.
+        let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        self.nodes.push(Node { parent, position, children: None });
+        self.here.resize(self.here.len() + self.words, 0);
+        self.below.resize(self.below.len() + self.words, 0);
+        number
+    }
+
+    fn mark(&mut self, location: Location, path: usize) {
+        if let Some(word) = self.here.get_mut(index(location.0) * self.words + path / 64) {
+            *word |= 1 << (path % 64);
+        }
+    }
+
+    /// Tells each node what is below it.
+    fn spread(&mut self) {
+        for number in (1..self.nodes.len()).rev() {
+            let Some(parent) = self.nodes.get(number).map(|node| index(node.parent)) else { continue };
+            for word in 0..self.words {
+                let at = number * self.words + word;
+                let bits = self.here.get(at).copied().unwrap_or(0) | self.below.get(at).copied().unwrap_or(0);
+                if let Some(above) = self.below.get_mut(parent * self.words + word) {
+                    *above |= bits;
+                }
+            }
+        }
+    }
+
+    /// Whether a path selects the node.
+    pub(crate) fn is_selected(&self, location: Location, path: usize) -> bool {
+        let from = index(location.0) * self.words;
+        self.here.get(from..).is_some_and(|set| contains(set, path))
+    }
+
+    /// Whether one of these paths selects the node or something below it.
+    pub(crate) fn leads_on(&self, location: Location, paths: &[u64]) -> bool {
+        let from = index(location.0) * self.words;
+        paths.iter().enumerate().any(|(word, paths)| {
+            let bits = |list: &[u64]| list.get(from + word).copied().unwrap_or(0);
+            paths & (bits(&self.here) | bits(&self.below)) != 0
+        })
+    }
+
+    /// The location of a child, if it has a number already.
+    pub(crate) fn known_child(&self, location: Location, position: usize) -> Option<Location> {
+        let children = self.nodes.get(index(location.0))?.children?;
+        match self.children.get(index(children) + position) {
+            None | Some(0) => None,
+            Some(number) => Some(Location(*number)),
+        }
+    }
+
+    /// The path of a node of `input`.
+    pub(crate) fn path(&self, input: &Value, location: Location) -> NormalizedPath {
+        let mut positions = Vec::new();
+        let mut at = location;
+        while at != Self::ROOT {
+            let Some(node) = self.nodes.get(index(at.0)) else { break };
+            positions.push(index(node.position));
+            at = Location(node.parent);
+        }
+        let mut path = NormalizedPath::root();
+        let mut value = input;
+        for position in positions.into_iter().rev() {
+            match value {
+                Value::Object(object) => {
+                    let Some((name, child)) = object.keys().get(position).zip(object.values().get(position))
+                    else {
+                        break;
+                    };
+                    path.push_name(name);
+                    value = child;
+                }
+                other => {
+                    path.push_index(position);
+                    value = other.at(position).unwrap_or(&Value::Null);
+                }
+            }
+        }
+        path
+    }
+}
+
+impl Track for Locations {
+    type Place = Location;
+
+    fn child(&mut self, location: Location, parent: &Value, position: usize) -> Location {
+        if let Some(known) = self.known_child(location, position) {
+            return known;
+        }
+        let position_number = u32::try_from(position).unwrap_or(u32::MAX);
+        let number = self.add(location.0, position_number);
+        let first = self.children.len();
+        if let Some(node) = self.nodes.get_mut(index(location.0)) {
+            let from = *node.children.get_or_insert_with(|| {
+                let members = match parent {
+                    Value::Array(array) => array.len(),
+                    Value::Object(object) => object.len(),
+                    _ => 0,
+                };
+                self.children.resize(first + members, 0);
+                u32::try_from(first).unwrap_or(u32::MAX)
+            });
+            if let Some(child) = self.children.get_mut(index(from) + position) {
+                *child = number;
+            }
+        }
+        Location(number)
+    }
+}
+
+/// Whether a path is in a set of bits.
+fn contains(set: &[u64], path: usize) -> bool {
+    set.get(path / 64).is_some_and(|word| word >> (path % 64) & 1 == 1)
+}
+
+/// A number as an index: `usize` has 32 bits or more wherever this runs.
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,354 @@
+//! One transform: finding the rule for a value, firing it, or doing what the mode does without one (section 5).
+
+use std::iter;
+
+use jaren_json::{Array, Diagnostic, Object, Value};
+use jaren_query::{EvalError, Host, Location, Scope, Track};
+
+use crate::codes::{DEPTH, FAILED, LIMIT, SEVERAL, UNMATCHED};
+use crate::compile::{PATH, ROOT};
+use crate::document::Disposition;
+use crate::error::TransformError;
+use crate::locations::Locations;
+use crate::sheet::{Mode, ModeId, Rule, Sheet, UNNAMED};
+
+/// The stack that must be left for one dispatch: a body of the deepest nesting that compiles, down to its `$apply`.
+const STACK_LEFT_MIN: usize = if cfg!(debug_assertions) { 2 << 20 } else { 512 << 10 };
+/// How much stack is added where less is left.
+const STACK_ADDED: usize = 4 * STACK_LEFT_MIN;
+
+/// What a dispatch answered.
+enum Answer {
+    /// The value as it is; nothing was added to the list.
+    Itself,
+    /// What was added to the list.
+    Added,
+}
+
+/// Transforms an input.
+pub(crate) fn transform(
+    sheet: &Sheet,
+    input: &Value,
+    parameters: &[(&str, &Value)],
+) -> Result<Vec<Value>, TransformError> {
+    // Bindings are found by the first of a name, so the engine's own come first.
+    let externals: Vec<(&str, &Value)> = iter::once((ROOT, input))
+        .chain(parameters.iter().copied().filter(|(name, _)| *name != PATH))
+        .collect();
+    let mut transform = Transform {
+        sheet,
+        input,
+        externals: &externals,
+        locations: Locations::new(sheet.paths.len()),
+        prepared: vec![false; sheet.modes.len()],
+        depth: 0,
+        dispatches_left: sheet.dispatches_max,
+        current: None,
+    };
+    let mut answer = Vec::new();
+    if let Answer::Itself = transform.dispatch(input, Some(Locations::ROOT), UNNAMED, &mut answer)? {
+        answer.push(input.clone());
+    }
+    Ok(answer)
+}
+
+struct Transform<'t> {
+    sheet: &'t Sheet,
+    input: &'t Value,
+    /// What bodies may name, save `$path`.
+    externals: &'t [(&'t str, &'t Value)],
+    locations: Locations,
+    /// The modes of which the paths were walked.
+    prepared: Vec<bool>,
+    /// Dispatches around the one that comes next.
+    depth: usize,
+    dispatches_left: u64,
+    /// Where the value stands of which the body is being evaluated.
+    current: Option<Location>,
+}
+
+impl Transform<'_> {
+    /// Dispatches a value in a mode. The stack grows on the heap where the thread's own is short, so that the guard of
+    /// section 5.4 is the only bound.
+    fn dispatch(
+        &mut self,
+        value: &Value,
+        location: Option<Location>,
+        mode: ModeId,
+        answer: &mut Vec<Value>,
+    ) -> Result<Answer, TransformError> {
+        let sheet = self.sheet;
+        // Modes are numbered by the compiler of this sheet.
+        let Some(table) = sheet.modes.get(mode) else { return Ok(Answer::Itself) };
+        if self.depth > sheet.depth_max {
+            let message = format!("more than {} dispatches lie within each other", sheet.depth_max);
+            return Err(error(DEPTH, table, message));
+        }
+        let Some(left) = self.dispatches_left.checked_sub(1) else {
+            let message = format!("the transform needs more than {} dispatches", sheet.dispatches_max);
+            return Err(error(LIMIT, table, message));
+        };
+        self.dispatches_left = left;
+        if location.is_some() {
+            self.prepare(mode, table);
+        }
+        if table.positional
+            && !location.is_some_and(|location| self.locations.leads_on(location, &table.paths))
+        {
+            return Ok(Answer::Itself);
+        }
+        stacker::maybe_grow(STACK_LEFT_MIN, STACK_ADDED, || {
+            match table
+                .rules
+                .iter()
+                .find_map(|rule| sheet.rules.get(*rule).filter(|rule| self.matches(rule, value, location)))
+            {
+                Some(rule) => self.fire(rule, value, location, answer),
+                None => self.built_in((mode, table), value, location, answer),
+            }
+        })
+    }
+
+    /// Walks the match paths of a mode, once, when something that they could select is dispatched in it.
+    fn prepare(&mut self, mode: ModeId, table: &Mode) {
+        if self.prepared.get_mut(mode).is_some_and(|prepared| !std::mem::replace(prepared, true)) {
+            self.locations.select(self.input, &self.sheet.paths, &table.paths);
+        }
+    }
+
+    fn matches(&self, rule: &Rule, value: &Value, location: Option<Location>) -> bool {
+        rule.path
+            .is_none_or(|path| location.is_some_and(|location| self.locations.is_selected(location, path)))
+            && rule.test.as_ref().is_none_or(|test| test.accepts(value))
+    }
+
+    /// Evaluates the body of a rule with the value as its input.
+    fn fire(
+        &mut self,
+        rule: &Rule,
+        value: &Value,
+        location: Option<Location>,
+        answer: &mut Vec<Value>,
+    ) -> Result<Answer, TransformError> {
+        let path = rule.reads_path.then(|| match location {
+            Some(location) => Value::from(self.locations.path(self.input, location).as_str()),
+            None => Value::Null,
+        });
+        let with_path: Vec<(&str, &Value)>;
+        let externals = match &path {
+            None => self.externals,
+            Some(path) => {
+                with_path = iter::once((PATH, path)).chain(self.externals.iter().copied()).collect();
+                &with_path
+            }
+        };
+        let scope = Scope::value(value).with_externals(externals);
+        let around = std::mem::replace(&mut self.current, location);
+        let evaluated = rule.body.evaluate(&scope, self, answer);
+        self.current = around;
+        match evaluated {
+            Ok(()) => Ok(Answer::Added),
+            Err(error) if error.is_foreign() => Err(TransformError::new(error.into())),
+            Err(error) => Err(self.failed(rule, location, error)),
+        }
+    }
+
+    #[cold]
+    fn failed(&self, rule: &Rule, location: Option<Location>, error: EvalError) -> TransformError {
+        let message = format!("rule {} failed at {}: {}", rule.place, self.place(location), error.message());
+        let place = rule.place.child("body").join(error.pointer());
+        TransformError::new(Diagnostic::new(FAILED, place, message).with_cause(error.into()))
+    }
+
+    /// What happens to a value that no rule matches.
+    fn built_in(
+        &mut self,
+        (mode, table): (ModeId, &Mode),
+        value: &Value,
+        location: Option<Location>,
+        answer: &mut Vec<Value>,
+    ) -> Result<Answer, TransformError> {
+        let fresh = match table.unmatched.disposition {
+            Disposition::Share => false,
+            Disposition::Fresh => true,
+            Disposition::Error => {
+                let message = match &*table.name {
+                    "" => format!("no rule matches {}", self.place(location)),
+                    name => format!("no rule of mode '{name}' matches {}", self.place(location)),
+                };
+                return Err(error(UNMATCHED, table, message));
+            }
+        };
+        let mut rebuilt = Rebuilt { from: answer.len(), copied: fresh, changed: fresh };
+        match value {
+            Value::Array(array) => {
+                for position in 0..array.len() {
+                    self.child((mode, table), (value, array, position), location, &mut rebuilt, answer)?;
+                }
+                Ok(rebuilt.finish(answer, |parts| Array::from(parts).into()))
+            }
+            Value::Object(object) => {
+                let mut left_out = Vec::new();
+                for (position, name) in object.keys().iter().enumerate() {
+                    let children = object.values();
+                    let items = self.child(
+                        (mode, table),
+                        (value, children, position),
+                        location,
+                        &mut rebuilt,
+                        answer,
+                    )?;
+                    match items {
+                        0 => left_out.push(position),
+                        1 => {}
+                        several => {
+                            let of = self.place(location);
+                            let message = format!(
+                                "expected at most one item for member '{name}' of {of}, found {several}"
+                            );
+                            return Err(error(SEVERAL, table, message));
+                        }
+                    }
+                }
+                Ok(rebuilt.finish(answer, |parts| without(object, &left_out, parts)))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(Answer::Itself),
+        }
+    }
+
+    /// Dispatches one child of a container that is being rebuilt; the answer is the number of its items.
+    fn child(
+        &mut self,
+        (mode, table): (ModeId, &Mode),
+        (value, children, position): (&Value, &[Value], usize),
+        location: Option<Location>,
+        rebuilt: &mut Rebuilt,
+        answer: &mut Vec<Value>,
+    ) -> Result<usize, TransformError> {
+        let Some(child) = children.get(position) else { return Ok(0) };
+        let before = answer.len();
+        let answered = if table.positional
+            && !location
+                .and_then(|location| self.locations.known_child(location, position))
+                .is_some_and(|location| self.locations.leads_on(location, &table.paths))
+        {
+            Answer::Itself // and no dispatch, which the depth guard would count
+        } else {
+            let location = location.map(|location| self.locations.child(location, value, position));
+            self.depth += 1;
+            let answered = self.dispatch(child, location, mode, answer)?;
+            self.depth -= 1;
+            answered
+        };
+        match answered {
+            Answer::Itself => {
+                if rebuilt.copied {
+                    answer.push(child.clone());
+                }
+                Ok(1)
+            }
+            Answer::Added => {
+                let items = answer.len() - before;
+                rebuilt.changed = rebuilt.changed
+                    || items != 1
+                    || !answer.last().is_some_and(|answer| is_identical(answer, child));
+                if !rebuilt.copied {
+                    rebuilt.copied = true;
+                    // Everything before this child was itself.
+                    let before = children.get(..position).unwrap_or_default();
+                    answer.splice(rebuilt.from..rebuilt.from, before.iter().cloned());
+                }
+                Ok(items)
+            }
+        }
+    }
+
+    /// Where a value stands, for messages.
+    fn place(&self, location: Option<Location>) -> String {
+        location.map_or_else(
+            || "a value without a location".to_owned(),
+            |location| self.locations.path(self.input, location).to_string(),
+        )
+    }
+}
+
+impl Host for Transform<'_> {
+    /// Section 6.4: the current value and the input know where they stand.
+    fn location(&self, external: Option<&str>) -> Option<Location> {
+        match external {
+            None => self.current,
+            Some(ROOT) => Some(Locations::ROOT),
+            Some(_) => None,
+        }
+    }
+
+    fn child(&mut self, location: Location, parent: &Value, position: usize) -> Location {
+        self.locations.child(location, parent, position)
+    }
+
+    fn apply(
+        &mut self,
+        mode: ModeId,
+        item: &Value,
+        location: Option<Location>,
+        answer: &mut Vec<Value>,
+    ) -> Result<(), EvalError> {
+        self.depth += 1;
+        if let Answer::Itself = self.dispatch(item, location, mode, answer)? {
+            answer.push(item.clone());
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+}
+
+/// A container whose children are being dispatched. Nothing is copied before the first child that fires a rule.
+struct Rebuilt {
+    /// Where its children begin in the list of answers.
+    from: usize,
+    /// Whether its children are in the list.
+    copied: bool,
+    /// Whether the result is another container than the one that is being rebuilt.
+    changed: bool,
+}
+
+impl Rebuilt {
+    fn finish(
+        self,
+        answer: &mut Vec<Value>,
+        build: impl FnOnce(std::vec::Drain<'_, Value>) -> Value,
+    ) -> Answer {
+        if !self.changed {
+            answer.truncate(self.from);
+            return Answer::Itself;
+        }
+        let container = build(answer.drain(self.from..));
+        answer.push(container);
+        Answer::Added
+    }
+}
+
+/// An object of the same names with other values, save the members at these positions.
+fn without(object: &Object, left_out: &[usize], values: std::vec::Drain<'_, Value>) -> Value {
+    if left_out.is_empty() {
+        let same = object.shape().and_then(|shape| Object::from_shape_drain(shape, values));
+        return same.unwrap_or_default().into();
+    }
+    let mut left_out = left_out.iter().peekable();
+    let kept =
+        object.keys().iter().enumerate().filter(|(position, _)| left_out.next_if_eq(&position).is_none());
+    kept.map(|(_, name)| name).zip(values).collect::<Object>().into()
+}
+
+/// Identity as the format has it (`===`): the same container, or equal scalars.
+fn is_identical(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => a == b,
+        _ => a.ptr_eq(b),
+    }
+}
+
+#[cold]
+fn error(code: &'static str, mode: &Mode, message: String) -> TransformError {
+    TransformError::new(Diagnostic::new(code, mode.unmatched.place.clone(), message))
+}
