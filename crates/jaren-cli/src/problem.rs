@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
-
 use jaren::json::read::{locate, locate_key};
 use jaren::json::{Diagnostic, Pointer, Report, Value, value};
 
@@ -14,6 +13,9 @@ use crate::exit::Exit;
 use crate::output::integer;
 use crate::snippet;
 use crate::text;
+
+/// Defects of a report that are looked up in the text and shown; more are counted.
+const DEFECTS_SHOWN_MAX: usize = 200;
 
 /// A file that was read, kept so that its defects can be shown in place.
 #[derive(Debug, Clone)]
@@ -144,21 +146,17 @@ impl Defect {
     }
 }
 
-/// Collects the defects of a compiler's report, each with its place in `source`.
+/// Collects the defects of a compiler's report, each with its place in `source`. Of very many the first ones.
 pub(crate) fn report_defects(report: &Report, source: Option<&[u8]>) -> Vec<Defect> {
-    report.iter().map(|diagnostic| diagnostic_defect(diagnostic, source)).collect()
+    report.iter().take(DEFECTS_SHOWN_MAX).map(|diagnostic| diagnostic_defect(diagnostic, source)).collect()
 }
 
 fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) -> Defect {
     let mut causes = Vec::new();
-    let mut place = diagnostic.place().clone();
+    // The place of an embedded query's defect leads into the query already.
+    let place = diagnostic.place();
     let mut next = diagnostic.cause();
     while let Some(cause) = next {
-        // A cause's pointer leads on from the place of what it caused, where that is an embedded document.
-        let nearer = place.join(cause.place());
-        if source.is_some_and(|bytes| locate(bytes, &nearer).is_some()) {
-            place = nearer;
-        }
         if !diagnostic.message().contains(cause.message()) {
             causes.push(format!("{}: {}", cause.code(), cause.message()));
         }
@@ -170,7 +168,7 @@ fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) -> Defect {
         message: diagnostic.message().to_owned(),
         causes,
         help: code_help(diagnostic.code()).map(str::to_owned),
-        span: source.and_then(|bytes| find(bytes, &place)),
+        span: source.and_then(|bytes| find(bytes, place)),
     }
 }
 
