@@ -31,7 +31,7 @@ pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     for _ in 0..options.rounds {
         for (load, ratios) in LOADS.iter().zip(&mut ratios) {
             let floor = steps_per_s(&output(peers.program("floor-bench").arg("group").args(load))?)?;
-            let jaren = steps_per_s(&output(ours("--release", load).env("BENCH_DIR", peers.data()))?)?;
+            let jaren = steps_per_s(&output(ours("release", load).env("BENCH_DIR", peers.data()))?)?;
             ratios.push(jaren / floor);
         }
     }
@@ -51,11 +51,11 @@ fn steps_per_s(printed: &str) -> Result<f64, Failure> {
 
 /// What `ci` runs: only that the bench works, on the code that the tests have built.
 pub(crate) fn short() -> Result<(), Failure> {
-    run(&mut ours("--quiet", &["20", "5", "4"]))
+    run(&mut ours("dev", &["20", "5", "4"]))
 }
 
 fn ours(profile: &str, load: &[&str; 3]) -> Command {
-    let mut command = cargo(["run", profile, "--quiet", "--package", "jaren-bench", "--"]);
+    let mut command = cargo(["run", "--quiet", "--profile", profile, "--package", "jaren-bench", "--"]);
     command.args(load);
     command
 }
