@@ -83,9 +83,9 @@ impl RunLock {
     }
 }
 
-/// `<store>-locks/<name>.lock`.
+/// `<store>-locks/<name>.lock`, the same by whatever path the store is named.
 fn file_path(store: &Path, name: &str) -> PathBuf {
-    let mut folder = store.as_os_str().to_owned();
+    let mut folder = std::fs::canonicalize(store).unwrap_or_else(|_| store.to_owned()).into_os_string();
     folder.push("-locks");
     PathBuf::from(folder).join(format!("{name}.lock"))
 }
@@ -115,8 +115,11 @@ mod tests {
     fn the_second_asker_learns_who_holds_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("jaren.db");
+        let link = folder.path().join("link.db");
+        std::fs::write(&store, "").unwrap();
+        std::os::unix::fs::symlink(&store, &link).unwrap();
         let Asked::Held(first) = RunLock::ask(&store, "abc").unwrap() else { panic!("the lock is free") };
-        let Asked::Busy(holder) = RunLock::ask(&store, "abc").unwrap() else { panic!("the lock is held") };
+        let Asked::Busy(holder) = RunLock::ask(&link, "abc").unwrap() else { panic!("the lock is held") };
         assert_eq!(holder, i32::try_from(std::process::id()).ok());
         assert!(matches!(RunLock::ask(&store, "other").unwrap(), Asked::Held(_)));
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{ONE_STEP, Sandbox, shell};
+use common::{ONE_STEP, REVIEW, Sandbox, shell};
 use jaren::json::value;
 
 const STATECHART: &str = r#"{"$fsm": "0.2", "initial": "a", "states": ["a", "b"], "transitions": [{"from": "a", "event": "go", "to": "b"}]}"#;
@@ -91,6 +91,29 @@ fn texts_that_are_no_documents_have_each_their_own_error() {
     sandbox.jaren("check a.json").code(3).complains("does not say its format");
     sandbox.write("a.json", vec![b' '; (16 << 20) + 1]);
     sandbox.jaren("check a.json").code(3).complains("larger than");
+}
+
+#[test]
+fn of_very_many_defects_the_first_are_shown() {
+    let sandbox = Sandbox::new();
+    let many = (0..3000).map(|n| format!("\"s{n}\": {{}},")).collect::<Vec<_>>().concat();
+    sandbox.write("a.json", ONE_STEP.replace("\"states\": {", &format!("\"states\": {{{many}")));
+    let said =
+        sandbox.jaren("check a.json").code(3).complains("3000 defects, of which the first 200 are shown");
+    assert_eq!(said.err.matches("error[JF0021]").count(), 200);
+}
+
+#[test]
+fn the_caret_points_into_an_embedded_query() {
+    let sandbox = Sandbox::new();
+    let text = REVIEW.replace("\"$.payload.accept\"", "{ \"$not\": { \"$ad\": [1, 2] } }");
+    sandbox.write("a.json", text);
+    let said = sandbox
+        .jaren("check a.json")
+        .code(3)
+        .complains("error[JF0007]")
+        .complains("= at: /states/review/on/0/guard/$not");
+    assert!(said.err.contains("JQ"), "{said:#?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 
 use std::process::Stdio;
 
-use common::{ONE_STEP, REVIEW, Sandbox, ended, shell, until};
+use common::{ONE_STEP, REVIEW, Sandbox, ended, shell, until, until_it_says};
 use jaren::json::{Value, value};
 
 /// Two branches at once, a choice, a wait with a time limit, a nested flow.
@@ -193,16 +193,12 @@ fn ctrl_c_lets_the_running_command_finish_and_says_how_to_go_on() {
         let line = "echo x >> log; while ! test -e go; do sleep 0.02; done; echo 1";
         sandbox.write("flow.json", ONE_STEP.replace("\"end\": {", "\"more\": { \"work\": { \"task\": \"work\", \"version\": \"1\" }, \"then\": \"end\" }, \"end\": {").replace("\"then\": \"end\" },\n", "\"then\": \"more\" },\n"));
         sandbox.write("tasks.toml", shell(line));
-        let program = sandbox.spawn("run flow.json --tasks tasks.toml --id r");
+        let mut program = sandbox.spawn("run flow.json --tasks tasks.toml --id r");
         sandbox.until_file("log", "x");
         signal(program.id(), name);
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        let _stderr = until_it_says(&mut program, "stopping once work has ended");
         sandbox.write("go", "");
-        let said = ended(program)
-            .code(130)
-            .prints("stopped in more; go on with: jaren resume r")
-            .complains("stopping once work has ended");
-        drop(said);
+        ended(program).code(130).prints("stopped in more; go on with: jaren resume r");
         assert_eq!(sandbox.read("log"), "x\n", "the finished step is stored, the next one not begun");
         sandbox.jaren("resume r").code(0).prints("done");
         assert_eq!(sandbox.read("log"), "x\nx\n", "the finished step was not repeated");
@@ -215,10 +211,10 @@ fn a_second_ctrl_c_stops_at_once() {
     sandbox
         .write("flow.json", ONE_STEP)
         .write("tasks.toml", shell("echo $$ > leader; trap \"\" TERM; while :; do sleep 0.1; done"));
-    let program = sandbox.spawn("run flow.json --tasks tasks.toml --id r");
+    let mut program = sandbox.spawn("run flow.json --tasks tasks.toml --id r");
     sandbox.until_file("leader", "\n");
     signal(program.id(), "-INT");
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    let _stderr = until_it_says(&mut program, "stopping once work has ended");
     signal(program.id(), "-INT");
     ended(program).code(130).prints("jaren resume r");
     until("the command is gone", || !common::is_running(&sandbox.read("leader")));

@@ -64,9 +64,10 @@ pub(crate) fn check(arguments: &args::Check, output: &mut Output) -> Result<Exit
 /// The problem of a document that does not compile.
 pub(crate) fn refused(format: &str, document: &Document, report: &Report) -> Problem {
     let defects = report_defects(report, Some(&document.source.bytes));
-    let count = match defects.len() {
+    let count = match report.len() {
         1 => "1 defect".to_owned(),
-        more => format!("{more} defects"),
+        all if all == defects.len() => format!("{all} defects"),
+        all => format!("{all} defects, of which the first {} are shown", defects.len()),
     };
     let message = format!("{} is no {format} that can be used: {count}", document.source.name.display());
     Problem::defects(Exit::Document, message, Some(document.source.clone()), defects)

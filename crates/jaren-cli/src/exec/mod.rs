@@ -41,9 +41,6 @@ pub(crate) struct Runner {
     watcher: Watcher,
 }
 
-/// What a command that ended well printed on standard output.
-pub(crate) type Output = Vec<u8>;
-
 /// Why a command gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
@@ -62,16 +59,16 @@ pub(crate) enum CommandError {
     /// It printed more than its limit.
     #[error("the command was stopped because it printed more than {0} bytes (output in the tasks file)")]
     TooMuch(usize),
-    /// We were asked to stop.
-    #[error("the command was stopped because the program was asked to stop")]
+    /// Nobody waits for it any more.
+    #[error("the command was stopped: its answer is not wanted any more")]
     Stopped,
 }
 
 /// A command's end, with what it printed on standard error.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The answer, or why there is none.
-    pub(crate) result: Result<Output, CommandError>,
+    /// What it printed on standard output, or why that is no answer.
+    pub(crate) result: Result<Vec<u8>, CommandError>,
     /// The end of its standard error, harmless to print.
     pub(crate) stderr: String,
 }

@@ -1,7 +1,7 @@
 //! A private folder in which the built program is driven.
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -95,6 +95,23 @@ pub(crate) fn is_running(id: &str) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(id.trim()).join("stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// Waits until a child has written a text to standard error; what comes after it can still be read.
+pub(crate) fn until_it_says(child: &mut Child, text: &str) -> impl Read + use<> {
+    let mut stderr = child.stderr.take().unwrap();
+    let mut said = Vec::new();
+    let mut byte = [0];
+    while !said.ends_with(text.as_bytes()) {
+        assert_eq!(
+            stderr.read(&mut byte).unwrap(),
+            1,
+            "it never said {text:?}: {}",
+            String::from_utf8_lossy(&said)
+        );
+        said.extend(byte);
+    }
+    stderr
 }
 
 /// The end of a child, with what it printed.
