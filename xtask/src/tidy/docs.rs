@@ -6,6 +6,7 @@ use cargo_metadata::Metadata;
 
 use super::Finding;
 use super::files::SourceFile;
+use super::scan::{is_word, whole};
 
 /// Pages that must name every crate of `crates/`.
 const MAPS: [&str; 2] = ["README.md", "docs/architecture.md"];
@@ -54,12 +55,7 @@ fn command(line: &str) -> &str {
 
 /// Whether a text has a name, not as the beginning of a longer one.
 fn names(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
-        let part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-        let before = text.get(..at).and_then(|text| text.chars().next_back());
-        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
-        !before.is_some_and(part) && !after.is_some_and(part)
-    })
+    whole(text, name, |c| is_word(c) || c == '-').next().is_some()
 }
 
 /// Every error code of the formats that the crates can give, with a file that gives it.

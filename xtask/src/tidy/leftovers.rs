@@ -3,7 +3,7 @@
 
 use super::Finding;
 use super::files::SourceFile;
-use super::scan::is_word;
+use super::scan::{is_word, whole};
 
 /// In code, with what to do instead.
 const CODE: [(&str, &str); 4] = [
@@ -44,15 +44,8 @@ pub(super) fn check(file: &SourceFile) -> Vec<Finding> {
     found
 }
 
-/// Whether a line holds a mark that is not part of a longer word.
 fn holds(line: &str, mark: &str) -> bool {
-    line.match_indices(mark).any(|(at, _)| {
-        let before = line.get(..at).and_then(|text| text.chars().next_back());
-        let after = line.get(at + mark.len()..).and_then(|text| text.chars().next());
-        let ends_in_word = mark.ends_with(is_word);
-        let longer = before.is_some_and(is_word) || (ends_in_word && after.is_some_and(is_word));
-        !longer
-    })
+    whole(line, mark, is_word).next().is_some()
 }
 
 /// Whether module documentation stands before the first item; inner attributes may stand before it.

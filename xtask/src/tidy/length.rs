@@ -1,7 +1,7 @@
 //! How long files and functions are.
 
 use super::files::SourceFile;
-use super::scan::is_word;
+use super::scan::{is_word, whole};
 
 /// A file above this gets a note.
 const FILE_LINES_SOFT: usize = 500;
@@ -64,7 +64,8 @@ impl Code<'_> {
     /// Name, first line and length in lines of every function with a body.
     fn functions(&self) -> Vec<(String, usize, usize)> {
         let mut found = Vec::new();
-        for at in self.words("fn") {
+        // `r#fn` is a name.
+        for at in whole(self.0, "fn", |c| is_word(c) || c == '#') {
             let after = self.0.get(at + 2..).unwrap_or("");
             let name: String = after.trim_start().chars().take_while(|&c| is_word(c)).collect();
             // A type such as `fn(u8)` has no name, a method of a trait may have no body.
@@ -110,15 +111,6 @@ impl Code<'_> {
             }
         }
         None
-    }
-
-    /// Where a whole word stands.
-    fn words(&self, word: &str) -> impl Iterator<Item = usize> {
-        self.0.match_indices(word).map(|(at, _)| at).filter(move |&at| {
-            let before = self.0.get(..at).and_then(|text| text.chars().next_back());
-            let after = self.0.get(at + word.len()..).and_then(|text| text.chars().next());
-            !before.is_some_and(|c| is_word(c) || c == '#') && !after.is_some_and(is_word)
-        })
     }
 
     fn line(&self, at: usize) -> usize {

@@ -83,6 +83,20 @@ pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
+/// Where a word stands that is not part of a longer one; `part` tells what words are made of.
+pub(super) fn whole<'a>(
+    text: &'a str,
+    word: &'a str,
+    part: fn(char) -> bool,
+) -> impl Iterator<Item = usize> + 'a {
+    let (begins, ends) = (word.starts_with(part), word.ends_with(part));
+    text.match_indices(word).map(|(at, _)| at).filter(move |&at| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
+        !(begins && before.is_some_and(part) || ends && after.is_some_and(part))
+    })
+}
+
 /// The length of a comment that begins here; comments nest.
 fn block_comment(rest: &str) -> usize {
     let mut depth = 0_usize;
@@ -164,6 +178,13 @@ mod tests {
         for text in ["\"abc", "r#\"abc\"", "/* /* */", "'", "'\\"] {
             assert_eq!(scan(text).code.len(), text.len(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_whole_word_is_no_part_of_a_longer_one() {
+        let found: Vec<_> = whole("todo!() mytodo!() (todo!())", "todo!", is_word).collect();
+        assert_eq!(found, [0, 19]);
+        assert_eq!(whole("xfn fnx fn", "fn", is_word).collect::<Vec<_>>(), [8]);
     }
 
     #[test]
