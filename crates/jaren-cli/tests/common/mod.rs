@@ -66,7 +66,8 @@ impl Sandbox {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        // It may end without having read it.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         said(child.wait_with_output().unwrap())
     }
 
