@@ -15,14 +15,16 @@ use crate::read;
 use crate::row::{self, as_i64};
 use crate::schema::{COMMIT, Form};
 
-/// Sessions that the writer remembers, and documents of each; beyond that it forgets and reads again.
-const REMEMBERED_MAX: usize = 4096;
+/// Sessions and documents that the writer remembers; beyond that it forgets all and reads again.
+const REMEMBERED_MAX: usize = 100_000;
 
 /// What the writer remembers of the sessions that it wrote. It is forgotten when another process has written and
 /// after every failure.
 #[derive(Default)]
 pub(crate) struct Memory {
     sessions: HashMap<SessionId, Known>,
+    /// At least as many as are remembered.
+    remembered: usize,
 }
 
 struct Known {
@@ -49,6 +51,7 @@ struct Checked {
 impl Memory {
     pub(crate) fn forget(&mut self) {
         self.sessions.clear();
+        self.remembered = 0;
     }
 
     /// Applies one batch. An error leaves the transaction to be rolled back.
@@ -58,12 +61,14 @@ impl Memory {
         batch: &Batch,
         time: Millis,
     ) -> Result<Outcome, Fault> {
-        if self.sessions.len() > REMEMBERED_MAX {
-            self.forget();
-        }
         if let Err(refusal) = batch.check() {
             return Ok(Outcome::Refused(refusal));
         }
+        if self.remembered > REMEMBERED_MAX {
+            self.forget();
+        }
+        let touched = batch.sessions.iter().map(|part| part.writes.len() + 1).sum::<usize>();
+        self.remembered += touched;
         for part in &batch.sessions {
             let found = self.known(connection, &part.session)?.map(|known| known.head);
             let holds = match part.expected {
@@ -92,7 +97,7 @@ impl Memory {
     fn known(&mut self, connection: &Connection, session: &SessionId) -> Result<Option<&mut Known>, Fault> {
         if !self.sessions.contains_key(session) {
             let Some(found) = read::session_row(connection, session)? else { return Ok(None) };
-            let (head, _) = read::head(connection, found.number)?.unwrap_or((Seq::ZERO, Millis::new(0)));
+            let (head, _) = read::head(connection, found.number)?;
             let read::SessionRow { number, kind, labels, .. } = found;
             let known = Known { number, kind, head, labels, living: HashMap::new() };
             self.sessions.insert(session.clone(), known);
@@ -156,9 +161,6 @@ impl Memory {
             known.labels = labels;
         }
         known.head = seq;
-        if known.living.len() > REMEMBERED_MAX {
-            known.living.clear();
-        }
         Ok(seq)
     }
 }

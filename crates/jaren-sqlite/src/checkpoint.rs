@@ -15,8 +15,8 @@ use rusqlite::wal::CheckpointMode;
 use crate::open;
 use crate::options::Durability;
 
-/// Pages in the log from which on a checkpoint is due.
-pub(crate) const PAGES_DUE: usize = 4000;
+/// Pages in the log from which on a checkpoint is due: some 16 MB.
+pub(crate) const PAGES_DUE: usize = 8000;
 
 /// The part that the writer sees.
 #[derive(Debug, Default)]

@@ -159,6 +159,7 @@ fn create_tables(connection: &mut Connection) -> rusqlite::Result<(i32, i32)> {
     if found.0 == schema::APPLICATION_ID {
         return Ok(found); // without the lock that a busy store would make us wait for
     }
+    connection.pragma_update(None, "page_size", schema::PAGE_BYTES)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if identity(&transaction)?.0 == 0 && tables == 0 {

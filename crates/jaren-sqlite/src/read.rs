@@ -59,12 +59,13 @@ pub(crate) fn session_row(connection: &Connection, session: &SessionId) -> Resul
 }
 
 /// The newest commit of a session and its time.
-pub(crate) fn head(connection: &Connection, session: i64) -> Result<Option<(Seq, Millis)>, Fault> {
+pub(crate) fn head(connection: &Connection, session: i64) -> Result<(Seq, Millis), Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, detail FROM log WHERE session = ?1 AND document = 0 ORDER BY seq DESC LIMIT 1",
     )?;
     let found = statement.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    found.map(|(seq, time)| Ok((row::seq(seq)?, Millis::new(time)))).transpose()
+    let (seq, time) = found.ok_or_else(|| Fault::corrupt("a stored session has no commit"))?;
+    Ok((row::seq(seq)?, Millis::new(time)))
 }
 
 /// The head of a session by its name; zero if there is no such session.
@@ -82,8 +83,7 @@ pub(crate) fn session(connection: &Connection, id: &SessionId) -> Result<Option<
 }
 
 fn record(connection: &Connection, id: SessionId, found: SessionRow) -> Result<SessionRecord, Fault> {
-    let (head, updated) =
-        head(connection, found.number)?.ok_or_else(|| Fault::corrupt("a stored session has no commit"))?;
+    let (head, updated) = head(connection, found.number)?;
     let number = u64::try_from(found.number).map_err(|_| Fault::corrupt("a session's number is negative"))?;
     let mut record = SessionRecord::new(id, number, found.kind, head, Millis::new(found.created), updated);
     record.labels = found.labels;
@@ -111,8 +111,7 @@ fn point(connection: &Connection, session: &SessionId, at: At) -> Result<Option<
     let number =
         connection.prepare_cached(sql)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
     let Some(session) = number else { return Ok(None) };
-    let (head, _) =
-        head(connection, session)?.ok_or_else(|| Fault::corrupt("a stored session has no commit"))?;
+    let (head, _) = head(connection, session)?;
     let at = match at {
         At::Current => head,
         At::Seq(seq) => seq.min(head),

@@ -11,6 +11,10 @@ pub(crate) const APPLICATION_ID: i32 = 0x4A41_524E;
 /// `user_version` of the schema below. A greater one is a later release's.
 pub(crate) const VERSION: i32 = 1;
 
+/// Bytes of a page. A commit dirties a few pages however small it is, so small ones cost a third less log than
+/// SQLite's 4096, and less time.
+pub(crate) const PAGE_BYTES: i64 = 2048;
+
 /// The whole schema of version 1.
 ///
 /// `log.detail` is a commit's time in Unix milliseconds, and a revision's schema version. `log.body` is a base's

@@ -168,14 +168,7 @@ impl Writer {
             }
         }
         drop(queue);
-        self.checkpoints.close();
-        self.watch.close();
-        for helper in self.helpers {
-            if helper.join().is_err() {
-                tracing::warn!(target: "jaren::sqlite", "a helper thread panicked");
-            }
-        }
-        drop(self.connection);
+        drop(self);
         if let Some(done) = closing {
             // Whoever closed may have stopped waiting.
             let _ = done.send(());
@@ -264,6 +257,19 @@ impl Writer {
         } else if pages >= self.pages_due {
             self.pages_due = pages.saturating_add(PAGES_DUE);
             self.checkpoints.request();
+        }
+    }
+}
+
+impl Drop for Writer {
+    /// Ends the helpers, so that the writer's connection is the last one of this storage: it folds the log in.
+    fn drop(&mut self) {
+        self.checkpoints.close();
+        self.watch.close();
+        for helper in self.helpers.drain(..) {
+            if helper.join().is_err() {
+                tracing::warn!(target: "jaren::sqlite", "a helper thread panicked");
+            }
         }
     }
 }
