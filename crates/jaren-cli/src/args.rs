@@ -16,7 +16,7 @@ Exit codes:
 
 /// Runs JSON workflows durably: each finished step is stored before the next begins.
 #[derive(Debug, Parser)]
-#[command(name = "jaren", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(name = "jaren", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Write JSON to standard output, one object a line.
     #[arg(long, global = true)]
