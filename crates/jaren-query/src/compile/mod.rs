@@ -38,6 +38,7 @@ pub(crate) fn compile<'d>(
 ) -> Result<Plan, Report> {
     let mut compiler = Compiler {
         defects: Vec::new(),
+        late: Vec::new(),
         places: Places::default(),
         scope: Scope::default(),
         declared: options.externals.as_deref(),
@@ -56,7 +57,8 @@ pub(crate) fn compile<'d>(
             format!("expected at most {depth_max} nested expressions, found {depth}"),
         );
     }
-    let Compiler { defects, places, scope: Scope { externals, slots, .. }, .. } = compiler;
+    let Compiler { mut defects, late, places, scope: Scope { externals, slots, .. }, .. } = compiler;
+    defects.extend(late);
     match Report::from_defects(defects) {
         Some(report) => Err(report),
         None => Ok(Plan { root, slots, externals, places, limits: options.limits }),
@@ -65,6 +67,9 @@ pub(crate) fn compile<'d>(
 
 struct Compiler<'d> {
     defects: Vec<Diagnostic>,
+    /// Defects of literals that the format has compiled only once the whole document has its shape: patterns and the
+    /// specifications of time series. They come after all others.
+    late: Vec<Diagnostic>,
     places: Places,
     scope: Scope<'d>,
     /// The externals that may occur; any may when this is absent.
@@ -83,6 +88,12 @@ impl<'d> Compiler<'d> {
     fn defect(&mut self, code: &'static str, place: Place, message: impl Into<String>) {
         let pointer = self.places.pointer(place);
         self.defects.push(Diagnostic::new(code, pointer, message.into()));
+    }
+
+    /// Reports a literal of a wrong form, behind every defect of shape.
+    fn late_defect(&mut self, place: Place, message: impl Into<String>) {
+        let pointer = self.places.pointer(place);
+        self.late.push(Diagnostic::new(SHAPE, pointer, message.into()));
     }
 
     /// Reports a defect and answers the expression that stands in for the defective one.
