@@ -101,10 +101,9 @@ impl Crew {
     /// The next task that ended by itself; none when there is nothing left to join.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
         loop {
-            match self.running.join_next().await? {
-                Ok(ended) => return Some(ended),
-                // Only an abort gets here: a panic of the handler is an answer. Nobody waits for an aborted task.
-                Err(_) => {}
+            // Only an abort is an error here: a panic of the handler is an answer. Nobody waits for an aborted task.
+            if let Ok(ended) = self.running.join_next().await? {
+                return Some(ended);
             }
         }
     }
@@ -133,7 +132,12 @@ pub(crate) fn call_of(
 }
 
 /// Runs a handler; a panic in it is a failure of its node, not of the process.
-async fn guarded(handler: &dyn Handler, context: TaskContext, with: Value, input: Value) -> Result<Value, Failure> {
+async fn guarded(
+    handler: &dyn Handler,
+    context: TaskContext,
+    with: Value,
+    input: Value,
+) -> Result<Value, Failure> {
     let made = catch_unwind(AssertUnwindSafe(|| handler.run(context, with, input)));
     let mut future: TaskFuture = made.map_err(|panic| panicked(&*panic))?;
     poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {

@@ -87,11 +87,8 @@ pub(crate) struct Definition {
 impl Definition {
     pub(crate) fn to_value(&self) -> Value {
         let flags: Value = self.flags.iter().cloned().map(Value::String).collect();
-        let members = [
-            ("document", self.document.clone()),
-            ("attachment", self.attachment.clone()),
-            ("flags", flags),
-        ];
+        let members =
+            [("document", self.document.clone()), ("attachment", self.attachment.clone()), ("flags", flags)];
         Value::Object(members.into_iter().collect())
     }
 

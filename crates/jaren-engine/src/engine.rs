@@ -14,9 +14,9 @@ use crate::documents::{Definition, RUN_KIND, SNAPSHOT};
 use crate::drive::{Attempts, Pilot, Policy};
 use crate::error::EngineError;
 use crate::load;
+use crate::numbers;
 use crate::run::Run;
 use crate::task::Tasks;
-use crate::numbers;
 
 /// How long tasks that were asked to stop may take, unless the host says otherwise.
 const GRACE: Duration = Duration::from_secs(5);
@@ -144,7 +144,8 @@ impl Engine {
 }
 
 pub(crate) fn session_id(run: &str) -> Result<SessionId, EngineError> {
-    SessionId::new(run).map_err(|error| EngineError::invalid(format!("the run's id: {error}")).caused_by(error))
+    SessionId::new(run)
+        .map_err(|error| EngineError::invalid(format!("the run's id: {error}")).caused_by(error))
 }
 
 impl fmt::Debug for Engine {

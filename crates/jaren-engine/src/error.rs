@@ -68,7 +68,8 @@ impl EngineError {
     }
 
     pub(crate) fn changed(run: &str, what: &str) -> Self {
-        let message = format!("run {run:?} was started with another {what}; take another id, or start it as it was");
+        let message =
+            format!("run {run:?} was started with another {what}; take another id, or start it as it was");
         Self::new(ErrorKind::Changed, "JF2013", message)
     }
 
@@ -77,7 +78,9 @@ impl EngineError {
     }
 
     pub(crate) fn unknown_flag(flag: &str) -> Self {
-        let message = format!("the run needs the behaviour {flag:?}, which this release does not know; use a newer one");
+        let message = format!(
+            "the run needs the behaviour {flag:?}, which this release does not know; use a newer one"
+        );
         Self::new(ErrorKind::UnknownFlag, "JE0004", message)
     }
 
@@ -185,7 +188,11 @@ impl From<Report> for EngineError {
         let inner = Inner {
             kind: ErrorKind::Document,
             code: first.code(),
-            message: format!("the document does not compile: {} at {:?}", first.message(), first.pointer().to_string()),
+            message: format!(
+                "the document does not compile: {} at {:?}",
+                first.message(),
+                first.pointer().to_string()
+            ),
             source: Source::Report(report),
         };
         EngineError(Box::new(inner))

@@ -117,10 +117,7 @@ async fn append(session: &mut Session, id: String, event: Value, at: Millis) -> 
         let mut draft = session.change();
         let members = [("event", event.clone()), ("at", numbers::millis(at))];
         draft.put_member(&INBOX, &id, Value::Object(members.into_iter().collect()));
-        let error = match session.commit(draft).await {
-            Ok(_) => return Ok(Sent::Accepted { id }),
-            Err(error) => error,
-        };
+        let Err(error) = session.commit(draft).await else { return Ok(Sent::Accepted { id }) };
         match &error {
             CommitError::Conflict(_) if conflicts < CONFLICTS_MAX => conflicts += 1,
             CommitError::Storage(storage) if retries < RETRIES_MAX => {

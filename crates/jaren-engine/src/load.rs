@@ -37,7 +37,8 @@ pub(crate) async fn definition(session: &mut Session) -> Result<Definition, Engi
         return Err(EngineError::unreadable(message));
     }
     let stored = required(session, &DEFINITION).await?;
-    Definition::read(&stored).ok_or_else(|| EngineError::unreadable("the run's definition has not its members"))
+    Definition::read(&stored)
+        .ok_or_else(|| EngineError::unreadable("the run's definition has not its members"))
 }
 
 /// The generation that the store holds.

@@ -15,7 +15,10 @@ pub(crate) fn millis(at: Millis) -> Value {
 }
 
 /// Milliseconds as a statechart's explicit time. Exact for all times within 285,000 years of 1970.
-#[expect(clippy::cast_precision_loss, reason = "times beyond 2^53 milliseconds are rounded, which harms nothing")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "times beyond 2^53 milliseconds are rounded, which harms nothing"
+)]
 pub(crate) fn to_statechart(at: Millis) -> f64 {
     at.get() as f64
 }

@@ -81,7 +81,9 @@ impl RunView {
     /// Reads a run; none if there is no such session.
     pub async fn load(storage: &Arc<dyn Storage>, run: &str) -> Result<Option<Self>, EngineError> {
         let Some(record) = storage.session(session_id(run)?).await? else { return Ok(None) };
-        let Some(mut session) = Session::open(storage.clone(), record.id.clone()).await? else { return Ok(None) };
+        let Some(mut session) = Session::open(storage.clone(), record.id.clone()).await? else {
+            return Ok(None);
+        };
         let definition = load::definition(&mut session).await?;
         let snapshot = load::required(&mut session, &SNAPSHOT).await?;
         let failure = session.document(&FAILURE).await?;

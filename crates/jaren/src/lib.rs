@@ -74,8 +74,8 @@ pub use jaren_sqlite as sqlite;
 pub mod prelude {
     pub use jaren_durable::{MemoryStorage, Storage};
     pub use jaren_engine::{
-        Drive, Engine, EngineError, ErrorKind, Event, Failure, Observer, Record, Refusal, Run, RunStatus, RunView, Sent,
-        Start, Status, TaskContext, Tasks, Timers,
+        Drive, Engine, EngineError, ErrorKind, Event, Failure, Observer, Record, Refusal, Run, RunStatus,
+        RunView, Sent, Start, Status, TaskContext, Tasks, Timers,
     };
     pub use jaren_json::{Value, value};
     pub use jaren_sqlite::{SqliteOptions, SqliteStorage};

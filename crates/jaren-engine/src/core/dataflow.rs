@@ -70,28 +70,37 @@ pub(crate) struct DagRun {
 impl DagRun {
     /// Seeds the saved values (dag §7.6) and finds what can be evaluated at once. `after` is the save point that
     /// admitted this run.
-    pub(crate) fn new(dag: &Dag, input: Value, saved: &Object, after: u64, around: &mut dyn Surroundings) -> Self {
+    pub(crate) fn new(
+        dag: &Dag,
+        input: Value,
+        saved: &Object,
+        after: u64,
+        around: &mut dyn Surroundings,
+    ) -> Self {
         let nodes = dag.nodes();
         let mut run = DagRun {
             dag: dag.clone(),
             json: input.clone(),
             input,
             values: vec![None; nodes.len()],
-            slots: nodes
-                .iter()
-                .map(|node| Slot { missing: sources(node), settled: false, after })
-                .collect(),
+            slots: nodes.iter().map(|node| Slot { missing: sources(node), settled: false, after }).collect(),
             ready: VecDeque::new(),
             unsettled: nodes.len(),
         };
-        for (id, value) in saved.iter() {
+        for (id, value) in saved {
             let Some(index) = dag.find(id) else { continue };
             if nodes.get(index).is_some_and(Node::checkpoint) {
                 run.place(index, value.clone(), 0);
                 around.record(&Str::from(id), NodeStatus::Restored, 0.0);
             }
         }
-        run.ready = run.slots.iter().enumerate().filter(|(_, slot)| slot.is_ready()).map(|(index, _)| index).collect();
+        run.ready = run
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| slot.is_ready())
+            .map(|(index, _)| index)
+            .collect();
         run
     }
 
@@ -138,7 +147,7 @@ impl DagRun {
                 }),
                 Err(error) => {
                     let id = self.id(index);
-                    return Err(self.fail(&id, RunError::from_flow(error), 0.0, around));
+                    return Err(Self::fail(&id, RunError::from_flow(error), 0.0, around));
                 }
             }
         }
@@ -158,7 +167,7 @@ impl DagRun {
             Err(failure) => {
                 let error = RunError::from_flow(self.dag.failed(index, &failure.message));
                 let error = error.because(Cause::Task(failure));
-                Err(self.fail(&self.id(index), error, ms, around))
+                Err(Self::fail(&self.id(index), error, ms, around))
             }
         }
     }
@@ -177,7 +186,7 @@ impl DagRun {
                 && let Err(unserializable) = check_json(&value)
             {
                 let error = RunError::from_flow(self.dag.unserializable(index, &unserializable));
-                return Err(self.fail(&id, error, ms, around));
+                return Err(Self::fail(&id, error, ms, around));
             }
             self.json = value.clone();
             after = around.checkpoint(&id, &value)?;
@@ -188,7 +197,7 @@ impl DagRun {
         Ok(())
     }
 
-    fn fail(&self, id: &Str, error: RunError, ms: f64, around: &mut dyn Surroundings) -> RunError {
+    fn fail(id: &Str, error: RunError, ms: f64, around: &mut dyn Surroundings) -> RunError {
         around.record(id, NodeStatus::Error, ms);
         error.on_node(id.clone())
     }

@@ -151,7 +151,6 @@ pub struct StartTask {
 
 /// One output of a step.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "outputs are few and short-lived; boxing the calls costs more")]
 pub enum Output {
     /// To be made durable, in order.
     Save(SavePoint),

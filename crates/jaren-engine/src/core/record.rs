@@ -121,11 +121,8 @@ impl Record {
 }
 
 fn settled(kind: &str, active: &[Str], generation: u64) -> Value {
-    let members: [(&str, Value); 3] = [
-        ("type", Value::from(kind)),
-        ("active", strings(active)),
-        ("generation", count(generation)),
-    ];
+    let members: [(&str, Value); 3] =
+        [("type", Value::from(kind)), ("active", strings(active)), ("generation", count(generation))];
     Value::Object(members.into_iter().collect::<Object>())
 }
 

@@ -23,7 +23,8 @@ impl RunState {
         let control = workflow.chart().restore(control).map_err(RunError::from_flow)?;
         check_records(&workflow, &parts)?;
         let active = check_control(&workflow, &control, &parts)?;
-        let pending = saved.get("pending").ok_or_else(|| malformed("the pending activation is missing"))?.clone();
+        let pending =
+            saved.get("pending").ok_or_else(|| malformed("the pending activation is missing"))?.clone();
         let Parts { top, context, generation, status, .. } = parts;
         let snapshot = Snapshot::checked(top.clone(), context.clone(), control, generation, status);
         if !pending.is_null() {
@@ -102,7 +103,7 @@ fn compare_identity(saved: Option<&Value>, expected: &Value) -> Result<(), RunEr
 }
 
 fn check_records(workflow: &Workflow, parts: &Parts<'_>) -> Result<(), RunError> {
-    for (state, visits) in parts.visits.iter() {
+    for (state, visits) in parts.visits {
         let limit = workflow.limit(state).unwrap_or(u64::MAX);
         let valid = visits.as_u64().is_some_and(|visits| (1..=limit).contains(&visits));
         if workflow.form(state).is_none() || !valid {

@@ -92,6 +92,11 @@ impl RunState {
         &self.phase
     }
 
+    /// Has an attempt of this process claimed the run?
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+
     /// The newest state, saved or to be saved.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
@@ -155,7 +160,8 @@ impl RunState {
             && !waits
         {
             // No timer can fall due on the way: only waits have them.
-            let moved = self.workflow.chart().at(self.snapshot.control(), now).map_err(RunError::from_flow)?;
+            let moved =
+                self.workflow.chart().at(self.snapshot.control(), now).map_err(RunError::from_flow)?;
             self.snapshot.set_control(moved);
         }
         self.begun = true;
@@ -375,7 +381,12 @@ impl RunState {
     }
 
     /// The end of a work state: its result, or what its `catch` target starts with, becomes the data.
-    fn finish(&mut self, id: &Str, ended: Result<Value, RunError>, out: &mut Vec<Output>) -> Result<(), RunError> {
+    fn finish(
+        &mut self,
+        id: &Str,
+        ended: Result<Value, RunError>,
+        out: &mut Vec<Output>,
+    ) -> Result<(), RunError> {
         let event = if ended.is_ok() { workflow::DONE } else { workflow::ERROR };
         let data = ended.unwrap_or_else(|error| catch_data(&error));
         let before = self.snapshot.clone();
@@ -383,7 +394,13 @@ impl RunState {
         finished.inspect_err(|_| self.snapshot = before)
     }
 
-    fn finish_with(&mut self, id: &Str, event: &str, data: Value, out: &mut Vec<Output>) -> Result<(), RunError> {
+    fn finish_with(
+        &mut self,
+        id: &Str,
+        event: &str,
+        data: Value,
+        out: &mut Vec<Output>,
+    ) -> Result<(), RunError> {
         if let Some(now) = self.clock.take() {
             // Work that ended later than it began moves the time with it, so that the delays of the next wait count
             // from its end.
@@ -392,7 +409,8 @@ impl RunState {
         }
         self.snapshot.set_context(self.snapshot.context().with("data", &data));
         let moved = self.control(event, &Value::Null)?;
-        let results = self.snapshot.context().get("results").and_then(Value::as_object).cloned().unwrap_or_default();
+        let results =
+            self.snapshot.context().get("results").and_then(Value::as_object).cloned().unwrap_or_default();
         self.snapshot.set_context(self.snapshot.context().with("results", results.with(id, data)));
         self.snapshot.set_pending(None);
         self.apply(moved, None, out)

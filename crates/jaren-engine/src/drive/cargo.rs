@@ -6,7 +6,8 @@ use jaren_json::{Value, digest};
 
 use crate::core::{Consumed, Snapshot};
 use crate::documents::{
-    self, DEFINITION, FAILURE, HOLDER, INBOX, RECEIPT, REVISION_LABEL, RunFailure, RunStatus, SNAPSHOT, STATUS_LABEL,
+    self, DEFINITION, FAILURE, HOLDER, INBOX, RECEIPT, REVISION_LABEL, RunFailure, RunStatus, SNAPSHOT,
+    STATUS_LABEL,
 };
 use crate::error::EngineError;
 use crate::numbers;
@@ -57,7 +58,7 @@ enum Outcome {
 impl Cargo {
     /// The generation of the store once this has landed.
     pub(super) fn target(&self) -> u64 {
-        self.snapshot.as_ref().map_or(self.base.unwrap_or(0), Snapshot::generation)
+        self.snapshot.as_ref().map(Snapshot::generation).or(self.base).unwrap_or(0)
     }
 
     /// Commits. It is awaited by a task of its own, so that no dropped future leaves it halfway.
@@ -65,10 +66,7 @@ impl Cargo {
         let (mut conflicts, mut retries, mut met) = (0, 0, false);
         loop {
             let draft = self.draft(session).await?;
-            let error = match session.commit(draft).await {
-                Ok(_) => return Ok(Landed::Durable { met }),
-                Err(error) => error,
-            };
+            let Err(error) = session.commit(draft).await else { return Ok(Landed::Durable { met }) };
             match (&error, retry_of(&error)) {
                 (CommitError::Conflict(_), _) if conflicts < CONFLICTS_MAX => {
                     conflicts += 1;

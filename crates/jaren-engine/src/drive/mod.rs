@@ -1,7 +1,7 @@
 //! The driver: it executes what the core commands, on tokio, and feeds back what happened.
 
 mod cargo;
-
+mod ledger;
 mod pilot;
 
 use std::fmt;

@@ -1,19 +1,19 @@
 //! One attempt at a run: the loop between the core, the tasks, the clock and the store.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_durable::{Seq, Session, StorageError};
 use jaren_host::Clock;
 use jaren_json::{Str, Value};
-use tokio::task::JoinHandle;
+use tokio::task::JoinError;
 
-use super::cargo::{Cargo, Landed};
+use super::ledger::{Flight, Flown, Landing, Ledger};
+use super::{Drive, Status, Timers};
+use crate::core::{Arrival, Event, NodeStatus, Output, Phase, Record, RunState, StartTask};
 use crate::crew::{Crew, Ended, call_of};
-use super::{Drive, Policy, Status, Timers};
-use crate::core::{Arrival, Event, NodeStatus, Output, Phase, Record, RunState, SavePoint, SaveCause, StartTask};
-use crate::documents::{INBOX, RunFailure, RunStatus};
+use crate::documents::{INBOX, RunFailure};
 use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::load;
@@ -21,8 +21,6 @@ use crate::numbers;
 
 /// The longest sleep before the clock is asked again: a clock may be set, and a machine may have slept.
 const CLOCK_RECHECK: Duration = Duration::from_secs(1);
-
-type Flight = JoinHandle<(Session, Cargo, Result<Landed, EngineError>)>;
 
 /// What waits for a save point to be durable.
 enum Held {
@@ -48,42 +46,42 @@ impl Attempts {
     }
 }
 
+/// How far a drive is from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// Tasks are started and awaited.
+    Ahead,
+    /// Nobody needs the tasks that still run; they have a grace to end in.
+    Leaving,
+    /// The grace is over; what still runs is stopped at its next await.
+    Aborting,
+}
+
 /// The driver of one attempt.
 pub(crate) struct Pilot {
     engine: Arc<Inner>,
     run: Arc<str>,
-    /// Absent while a commit is in flight.
-    session: Option<Session>,
     state: RunState,
-    token: String,
+    ledger: Ledger,
+    crew: Crew,
     attempts: Attempts,
-    /// Save points that are not on their way yet.
-    staged: VecDeque<SavePoint>,
     /// By the generation that must be durable, then in order.
     held: BTreeMap<(u64, u64), Held>,
     holding: u64,
-    /// The generation that the store holds; none before the run's first commit.
-    durable: Option<u64>,
-    flight: Option<Flight>,
-    crew: Crew,
-    /// The events that the core has been given.
+    /// The events in the inbox that the core has been given.
     seen: BTreeSet<Arc<str>>,
-    definition: Option<(Value, String)>,
-    /// The core has begun, which claims the run.
-    begun: bool,
-    /// The failure of this attempt still has to be stored.
-    untold: Option<RunFailure>,
     /// The store failed, or somebody else holds the run: nothing can be saved any more.
     broken: Option<EngineError>,
-    existed: bool,
+    /// The caller's token was cancelled.
     stopping: bool,
-    leaving: bool,
+    course: Course,
 }
 
 /// What woke the loop.
 enum Woken {
-    Landed(Result<(Session, Cargo, Result<Landed, EngineError>), tokio::task::JoinError>),
-    Ended(Ended),
+    Landed(Result<Box<Flown>, JoinError>),
+    /// None when the last tasks were aborted.
+    Ended(Option<Ended>),
     Stop,
     GraceOver,
     Moved(Result<Seq, StorageError>),
@@ -100,78 +98,63 @@ impl Pilot {
         durable: Option<u64>,
         attempts: Attempts,
     ) -> Self {
-        let token = engine.ids.mint("hold");
+        let ledger = Ledger::new(engine.policy, session, engine.ids.mint("hold"), durable);
         Pilot {
             engine,
             run,
-            session: Some(session),
             state,
-            token,
+            ledger,
+            crew: Crew::default(),
             attempts,
-            staged: VecDeque::new(),
             held: BTreeMap::new(),
             holding: 0,
-            durable,
-            flight: None,
-            crew: Crew::default(),
             seen: BTreeSet::new(),
-            definition: None,
-            begun: false,
-            untold: None,
             broken: None,
-            existed: false,
             stopping: false,
-            leaving: false,
+            course: Course::Ahead,
         }
     }
 
     /// Begins a new run and commits it. Answers false when the session exists already.
     pub(crate) async fn create(&mut self, definition: Value, revision: String) -> Result<bool, EngineError> {
-        self.definition = Some((definition, revision));
+        self.ledger.define(definition, revision);
         self.feed(Event::Begin);
-        while self.broken.is_none() && !self.existed && self.unsaved() {
-            self.launch();
-            let Some(flight) = &mut self.flight else { break };
-            let landed = flight.await;
-            self.land(landed, &Drive::new());
+        while self.ledger.unsaved() {
+            self.ledger.launch(self.engine.clock.now());
+            let flown = flown(&mut self.ledger.flight).await;
+            if let Landing::Exists = self.ledger.land(flown)? {
+                return Ok(false);
+            }
         }
-        match self.broken.take() {
-            Some(error) => Err(error),
-            None => Ok(!self.existed),
-        }
+        Ok(true)
     }
 
     /// Drives until the run rests, ends, fails or is interrupted; every task is joined before it returns.
     pub(crate) async fn fly(&mut self, drive: &Drive) -> Result<Status, EngineError> {
-        self.stopping = false;
-        self.leaving = false;
         self.board().await?;
         let mut grace = std::pin::pin!(tokio::time::sleep(self.engine.grace));
-        let mut aborted = false;
         loop {
             self.go_on();
             self.release(drive);
-            self.launch();
+            self.ledger.launch(self.engine.clock.now());
             if let Some(ended) = self.ended(drive) {
                 return ended;
             }
-            let closing = self.closing(drive);
-            if closing && !self.leaving {
-                self.leaving = true;
+            if self.course == Course::Ahead && self.is_closing(drive) {
+                self.course = Course::Leaving;
                 self.crew.cancel();
                 grace.as_mut().reset(tokio::time::Instant::now() + self.engine.grace);
             }
             let parked = self.parked(drive);
             let woken = tokio::select! {
                 biased;
-                landed = landed(&mut self.flight) => Woken::Landed(landed),
-                Some(ended) = self.crew.next(), if !self.crew.is_empty() => Woken::Ended(ended),
+                flown = flown(&mut self.ledger.flight) => Woken::Landed(flown),
+                ended = self.crew.next(), if !self.crew.is_empty() => Woken::Ended(ended),
                 () = drive.cancel.cancelled(), if !self.stopping => Woken::Stop,
-                () = &mut grace, if self.leaving && !aborted => Woken::GraceOver,
-                moved = moved(self.session.as_ref()), if parked.is_some() => Woken::Moved(moved),
+                () = &mut grace, if self.course == Course::Leaving => Woken::GraceOver,
+                moved = moved(self.ledger.session.as_ref()), if parked.is_some() => Woken::Moved(moved),
                 () = until(&*self.engine.clock, parked), if parked.is_some() => Woken::Due,
             };
-            aborted |= matches!(woken, Woken::GraceOver);
             if let Err(error) = self.wake(woken, drive).await {
                 self.break_off(error);
             }
@@ -180,48 +163,58 @@ impl Pilot {
 
     async fn wake(&mut self, woken: Woken, drive: &Drive) -> Result<(), EngineError> {
         match woken {
-            Woken::Landed(landed) => {
-                if self.land(landed, drive) {
-                    self.meet().await?;
-                }
-            }
-            Woken::Ended(ended) => self.settle(ended, drive),
+            Woken::Landed(flown) => self.land(flown, drive).await?,
+            Woken::Ended(Some(ended)) => self.settle(ended, drive),
+            Woken::Ended(None) => {}
             Woken::Stop => self.stopping = true,
-            // The tasks had their time; what is left is stopped at its next await and joined.
-            Woken::GraceOver => self.crew.abort(),
+            Woken::GraceOver => {
+                self.course = Course::Aborting;
+                self.crew.abort();
+            }
             Woken::Moved(moved) => {
                 moved?;
                 self.look().await?;
             }
-            Woken::Due if self.begun => self.feed(Event::Due),
+            Woken::Due if self.state.has_begun() => self.feed(Event::Due),
             Woken::Due => self.feed(Event::Begin),
         }
         Ok(())
     }
+
+    /// Nothing can be saved any more; what remains is to join the tasks. The first reason counts.
+    fn break_off(&mut self, error: EngineError) {
+        self.broken.get_or_insert(error);
+        self.ledger.give_up();
+        self.held.clear();
+    }
+
+    /// Gives the session back, unless it was lost with a commit.
+    pub(crate) fn into_parts(self) -> (Option<Session>, Attempts) {
+        (self.ledger.session, self.attempts)
+    }
 }
 
-/// The core.
+/// The core and the tasks.
 impl Pilot {
     fn feed(&mut self, event: Event) {
-        self.begun |= matches!(event, Event::Begin);
         // The host's clock may be set back; the run's time never goes back.
         let now = numbers::to_statechart(self.engine.clock.now()).max(self.state.snapshot().control().time());
         let step = self.state.step(event, Some(now));
         for output in step.outputs {
             match output {
-                Output::Save(point) => self.staged.push_back(point),
+                Output::Save(point) => self.ledger.stage(point),
                 Output::Start(call) => self.hold(call.after, Held::Start(call)),
                 Output::Record { after, record } => self.hold(after, Held::Show(record)),
                 Output::Abandon { activation } => {
                     self.crew.abandon(activation);
-                    self.held.retain(|_, held| {
-                        !matches!(held, Held::Start(call) if call.activation == activation)
-                    });
+                    let void =
+                        |held: &Held| matches!(held, Held::Start(call) if call.activation == activation);
+                    self.held.retain(|_, held| !void(held));
                 }
             }
         }
         if let Phase::Failed(error) = step.phase {
-            self.untold = Some(RunFailure::of(&error, self.engine.clock.now()));
+            self.ledger.tell(RunFailure::of(&error, self.engine.clock.now()));
         }
     }
 
@@ -232,14 +225,15 @@ impl Pilot {
 
     /// A long stretch without tasks goes on once what it passed is durable.
     fn go_on(&mut self) {
-        if self.begun && !self.stopping && matches!(self.state.phase(), Phase::More) && !self.unsaved() {
+        let more = self.state.has_begun() && matches!(self.state.phase(), Phase::More);
+        if more && !self.stopping && self.broken.is_none() && !self.ledger.unsaved() {
             self.feed(Event::Continue);
         }
     }
 
     /// Starts and shows what the durable generation allows.
     fn release(&mut self, drive: &Drive) {
-        let Some(durable) = self.durable else { return };
+        let Some(durable) = self.ledger.durable else { return };
         while let Some(entry) = self.held.first_entry()
             && entry.key().0 <= durable
         {
@@ -251,7 +245,7 @@ impl Pilot {
     }
 
     fn start(&mut self, call: StartTask, drive: &Drive) {
-        if self.stopping || self.broken.is_some() || drive.cancel.is_cancelled() {
+        if self.stopping || drive.cancel.is_cancelled() {
             return;
         }
         let attempt = self.attempts.next(&call);
@@ -266,10 +260,8 @@ impl Pilot {
     /// the task was asked to stop.
     fn settle(&mut self, ended: Ended, drive: &Drive) {
         let Ended { activation, node, id, state, visit, result, ms } = ended;
-        let void = !self.crew.is_live(activation)
-            || self.broken.is_some()
-            || (self.stopping && result.is_err())
-            || matches!(self.state.phase(), Phase::Failed(_));
+        let void =
+            !self.crew.is_live(activation) || self.broken.is_some() || (self.stopping && result.is_err());
         if void {
             let status = NodeStatus::Aborted;
             return drive.tell(&Record::Node { state, visit, node: id, status, ms });
@@ -278,12 +270,12 @@ impl Pilot {
     }
 }
 
-/// The store.
+/// The store and the inbox.
 impl Pilot {
     /// The start of a drive. What was sent to a run that rests since it was saved is looked for first.
     async fn board(&mut self) -> Result<(), EngineError> {
         let rests = matches!(self.state.phase(), Phase::Waiting { .. });
-        match (self.begun, rests) {
+        match (self.state.has_begun(), rests) {
             (true, true) => self.look().await,
             (true, false) => Ok(()),
             (false, _) => self.wait_here().await,
@@ -293,8 +285,9 @@ impl Pilot {
     /// At a run as it is saved: begins, which claims it, unless there is nothing to do but wait.
     async fn wait_here(&mut self) -> Result<(), EngineError> {
         let news = self.arrivals().await?;
+        let now = numbers::to_statechart(self.engine.clock.now());
         let begin = match self.state.phase() {
-            Phase::Waiting { .. } => news || self.is_due(),
+            Phase::Waiting { deadline, .. } => news || deadline.is_some_and(|deadline| deadline <= now),
             Phase::Done(_) => false,
             Phase::Working | Phase::More | Phase::Failed(_) => true,
         };
@@ -304,14 +297,9 @@ impl Pilot {
         Ok(())
     }
 
-    fn is_due(&self) -> bool {
-        let now = numbers::to_statechart(self.engine.clock.now());
-        matches!(self.state.phase(), Phase::Waiting { deadline: Some(deadline), .. } if *deadline <= now)
-    }
-
     /// Feeds the events of the inbox that the core does not know, in the order of their arrival.
     async fn arrivals(&mut self) -> Result<bool, EngineError> {
-        let Some(session) = self.session.as_mut() else { return Ok(false) };
+        let Some(session) = self.ledger.session.as_mut() else { return Ok(false) };
         let mut fresh = Vec::new();
         for (id, stored) in session.family(&INBOX).await? {
             if self.seen.insert(id.clone()) {
@@ -328,21 +316,13 @@ impl Pilot {
         Ok(news)
     }
 
-    /// Others have committed while this engine held the run: it can only be events.
-    async fn meet(&mut self) -> Result<(), EngineError> {
-        if !matches!(self.state.phase(), Phase::Failed(_)) {
-            self.arrivals().await?;
-        }
-        Ok(())
-    }
-
-    /// Somebody committed while the run was parked here: events, or an engine that moved it on.
+    /// Somebody committed while the run rested here: events, or an engine that moved it on.
     async fn look(&mut self) -> Result<(), EngineError> {
-        let Some(session) = self.session.as_mut() else { return Ok(()) };
+        let Some(session) = self.ledger.session.as_mut() else { return Ok(()) };
         session.refresh().await?;
         let stored = load::generation(session).await?;
-        if Some(stored) == self.durable {
-            if self.arrivals().await? && !self.begun {
+        if Some(stored) == self.ledger.durable {
+            if self.arrivals().await? && !self.state.has_begun() {
                 self.feed(Event::Begin);
             }
             return Ok(());
@@ -352,129 +332,44 @@ impl Pilot {
             return Err(EngineError::fenced()); // it is being worked on, or was left in the middle of it
         }
         self.state = moved_on.state;
-        self.begun = false;
         self.seen.clear();
-        self.durable = Some(stored);
+        self.ledger.durable = Some(stored);
         self.wait_here().await
     }
 
-    fn unsaved(&self) -> bool {
-        self.flight.is_some() || !self.staged.is_empty() || self.untold.is_some()
-    }
-
-    /// Sends the next commit on its way, if there is one to send and none in flight.
-    fn launch(&mut self) {
-        if self.flight.is_some() || self.broken.is_some() || !self.unsaved() {
-            return;
+    async fn land(&mut self, flown: Result<Box<Flown>, JoinError>, drive: &Drive) -> Result<(), EngineError> {
+        let Landing::Durable(durable) = self.ledger.land(flown)? else { return Err(EngineError::fenced()) };
+        for id in &durable.consumed {
+            self.seen.remove(&**id);
         }
-        let Some(mut session) = self.session.take() else { return };
-        let cargo = self.load_cargo();
-        self.flight = Some(tokio::spawn(async move {
-            let landed = cargo.commit(&mut session).await;
-            (session, cargo, landed)
-        }));
-    }
-
-    fn load_cargo(&mut self) -> Cargo {
-        let count = match self.engine.policy {
-            Policy::Coalesced => self.staged.len(),
-            Policy::EverySavePoint => self.staged.len().min(1),
-        };
-        let points: Vec<SavePoint> = self.staged.drain(..count).collect();
-        let failure = if self.staged.is_empty() { self.untold.take() } else { None };
-        let snapshot = points.last().map(|point| point.snapshot.clone());
-        let status = match &failure {
-            Some(_) => RunStatus::Failed,
-            None => RunStatus::from(snapshot.as_ref().unwrap_or(self.state.snapshot()).status()),
-        };
-        let claims = points.iter().any(|point| point.cause == SaveCause::Claim);
-        let consumed = points
-            .into_iter()
-            .filter_map(|point| Some((point.consumed?, point.snapshot.generation())))
-            .collect();
-        Cargo {
-            token: self.token.clone(),
-            base: self.durable,
-            saves: count as u64,
-            claims,
-            consumed,
-            definition: self.definition.take(),
-            failure,
-            status,
-            at: self.engine.clock.now(),
-            snapshot,
+        let (generation, saves) = (durable.generation, durable.saves);
+        tracing::debug!(target: "jaren::engine", run = &*self.run, generation, saves, "committed");
+        drive.tell(&Record::Committed { generation, saves });
+        if durable.met && !matches!(self.state.phase(), Phase::Failed(_)) {
+            self.arrivals().await?;
         }
-    }
-
-    /// A commit ended. Answers true when others had committed in between.
-    fn land(
-        &mut self,
-        landed: Result<(Session, Cargo, Result<Landed, EngineError>), tokio::task::JoinError>,
-        drive: &Drive,
-    ) -> bool {
-        self.flight = None;
-        let (session, cargo, landed) = match landed {
-            Ok(landed) => landed,
-            Err(error) => {
-                self.break_off(EngineError::commit_lost().caused_by(error));
-                return false;
-            }
-        };
-        self.session = Some(session);
-        match landed {
-            Ok(Landed::Durable { met }) => {
-                let (generation, saves) = (cargo.target(), cargo.saves);
-                self.durable = Some(generation);
-                for (consumed, _) in &cargo.consumed {
-                    self.seen.remove(&*consumed.id);
-                }
-                tracing::debug!(target: "jaren::engine", run = &*self.run, generation, saves, "committed");
-                drive.tell(&Record::Committed { generation, saves });
-                met
-            }
-            Ok(Landed::Exists) => {
-                self.existed = true;
-                false
-            }
-            Err(error) => {
-                self.break_off(error);
-                false
-            }
-        }
-    }
-
-    /// Nothing can be saved any more; what remains is to join the tasks. The first reason counts.
-    fn break_off(&mut self, error: EngineError) {
-        self.broken.get_or_insert(error);
-        self.staged.clear();
-        self.held.clear();
-        self.untold = None;
-    }
-
-    /// Gives the session back.
-    pub(crate) fn into_parts(self) -> (Option<Session>, Attempts) {
-        (self.session, self.attempts)
+        Ok(())
     }
 }
 
 /// The end.
 impl Pilot {
-    /// Only tasks that nobody needs are still awaited.
-    fn closing(&self, drive: &Drive) -> bool {
-        let terminal = matches!(self.state.phase(), Phase::Done(_) | Phase::Failed(_));
-        let rests = matches!(self.state.phase(), Phase::Waiting { .. }) && self.parked(drive).is_none();
-        self.stopping || self.broken.is_some() || (!self.unsaved() && (terminal || rests)) || terminal
+    /// Does nobody need the tasks that still run?
+    fn is_closing(&self, drive: &Drive) -> bool {
+        let over = match self.state.phase() {
+            Phase::Done(_) | Phase::Failed(_) => true,
+            Phase::Waiting { .. } => !self.ledger.unsaved() && self.parked(drive).is_none(),
+            Phase::Working | Phase::More => false,
+        };
+        over || self.stopping || self.broken.is_some()
     }
 
     fn ended(&mut self, drive: &Drive) -> Option<Result<Status, EngineError>> {
-        if !self.crew.is_empty() || self.flight.is_some() {
+        if !self.crew.is_empty() || self.ledger.unsaved() {
             return None;
         }
         if let Some(error) = self.broken.take() {
             return Some(Err(error));
-        }
-        if self.unsaved() {
-            return None;
         }
         match self.state.phase() {
             Phase::Done(result) => Some(Ok(Status::Done { result: result.clone() })),
@@ -491,17 +386,16 @@ impl Pilot {
 
     /// The deadline that the run is parked for, when it is.
     fn parked(&self, drive: &Drive) -> Option<f64> {
-        let waits = drive.timers == Timers::Wait && !self.stopping && self.broken.is_none() && !self.unsaved();
+        let waits = drive.timers == Timers::Wait && !self.stopping && self.broken.is_none();
         match self.state.phase() {
-            Phase::Waiting { deadline, .. } if waits => *deadline,
+            Phase::Waiting { deadline, .. } if waits && !self.ledger.unsaved() => *deadline,
             _ => None,
         }
     }
 }
 
-async fn landed(
-    flight: &mut Option<Flight>,
-) -> Result<(Session, Cargo, Result<Landed, EngineError>), tokio::task::JoinError> {
+/// The end of the commit in flight, if there is one.
+async fn flown(flight: &mut Option<Flight>) -> Result<Box<Flown>, JoinError> {
     match flight {
         Some(flight) => flight.await,
         None => std::future::pending().await,
@@ -524,6 +418,7 @@ async fn until(clock: &dyn Clock, deadline: Option<f64>) {
             return;
         }
         // A fraction of a millisecond is slept as a whole one.
-        tokio::time::sleep(Duration::from_secs_f64(left.ceil() / 1e3).min(CLOCK_RECHECK)).await;
+        let left = Duration::try_from_secs_f64(left.ceil() / 1e3).unwrap_or(CLOCK_RECHECK);
+        tokio::time::sleep(left.min(CLOCK_RECHECK)).await;
     }
 }

@@ -18,7 +18,11 @@ use crate::task::Tasks;
 /// revision (dag §7.9): it belongs beside what is stored.
 pub trait DagStore: Send + Sync + 'static {
     /// `{identity?, values: {node: value}}` of a run; none if nothing was saved.
-    fn load<'a>(&'a self, run: &'a str, identity: Option<&'a Value>) -> BoxFuture<'a, Result<Option<Value>, StoreError>>;
+    fn load<'a>(
+        &'a self,
+        run: &'a str,
+        identity: Option<&'a Value>,
+    ) -> BoxFuture<'a, Result<Option<Value>, StoreError>>;
 
     /// Records the value of one node.
     fn save<'a>(

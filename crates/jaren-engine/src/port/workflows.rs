@@ -9,7 +9,8 @@ use jaren_json::{Report, Str, Value};
 
 use super::{StoreError, store_failed};
 use crate::core::{
-    Arrival, Cause, Event, NodeStatus, Output, Phase, Record, RunError, RunState, SaveCause, SavePoint, StartTask,
+    Arrival, Cause, Event, NodeStatus, Output, Phase, Record, RunError, RunState, SaveCause, SavePoint,
+    StartTask,
 };
 use crate::crew::{Crew, Ended as TaskEnded, call_of};
 use crate::drive::Drive;
@@ -23,8 +24,12 @@ pub trait CheckpointStore: Send + Sync + 'static {
     /// Replaces the run's snapshot if the stored generation is `expected` (0 if nothing is stored), all at once, and
     /// answers whether it was. The point tells what changed; [`Snapshot::to_value`](crate::core::Snapshot::to_value)
     /// is the whole JSON and costs nothing.
-    fn save<'a>(&'a self, run: &'a str, point: &'a SavePoint, expected: u64)
-    -> BoxFuture<'a, Result<bool, StoreError>>;
+    fn save<'a>(
+        &'a self,
+        run: &'a str,
+        point: &'a SavePoint,
+        expected: u64,
+    ) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
 /// One call of a run.
@@ -136,7 +141,9 @@ impl Workflows {
     async fn run_alone(&self, call: &Call) -> Result<Ended, RunError> {
         live(call)?;
         let saved = match &self.store {
-            Some(store) => store.load(&call.run).await.map_err(|error| store_failed("load the run", &error))?,
+            Some(store) => {
+                store.load(&call.run).await.map_err(|error| store_failed("load the run", &error))?
+            }
             None => call.snapshot.clone(),
         };
         live(call)?;
@@ -146,7 +153,10 @@ impl Workflows {
         };
         let generation = state.snapshot().generation();
         if call.expected_generation.is_some_and(|expected| expected != generation) {
-            return Err(RunError::new("JF2014", format!("the run has generation {generation}, not the expected one")));
+            return Err(RunError::new(
+                "JF2014",
+                format!("the run has generation {generation}, not the expected one"),
+            ));
         }
         let mut turn = Turn { runs: self, call, state, crew: Crew::default() };
         let ended = turn.run().await;
@@ -272,7 +282,8 @@ impl Turn<'_> {
     /// What a store does inside a dag is told from there (dag §7.6).
     fn misplaced(&self, point: &SavePoint, error: RunError) -> RunError {
         let state = point.snapshot.active();
-        let wrapped = |what: &str| RunError::new("JF2009", format!("the checkpoint store failed to {what}: {error}"));
+        let wrapped =
+            |what: &str| RunError::new("JF2009", format!("the checkpoint store failed to {what}: {error}"));
         match &point.cause {
             SaveCause::Provenance => wrapped("load the activation").at("").because(Cause::Run(error)),
             SaveCause::Result => wrapped("complete the activation").at("").because(Cause::Run(error)),

@@ -85,7 +85,9 @@ async fn case(case: &Value) -> Result<(), String> {
     let dags = Dags::compile(case.get("document").unwrap(), tasks, port, revision);
     let dags = dags.map_err(|report| report.to_string())?;
     for (index, run) in case.get("runs").unwrap().as_array().unwrap().iter().enumerate() {
-        one(case, &dags, &registry, store.as_ref(), run).await.map_err(|why| format!("run {index}: {why}"))?;
+        one(case, &dags, &registry, store.as_ref(), run)
+            .await
+            .map_err(|why| format!("run {index}: {why}"))?;
     }
     Ok(())
 }

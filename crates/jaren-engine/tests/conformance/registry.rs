@@ -39,7 +39,8 @@ impl Registry {
         let versions = case.get("versions");
         let mut tasks = Tasks::new();
         for name in NAMES {
-            let version = versions.and_then(|versions| versions.get(name)).and_then(Value::as_str).or(default);
+            let version =
+                versions.and_then(|versions| versions.get(name)).and_then(Value::as_str).or(default);
             let registry = self.clone();
             let handler = move |context: TaskContext, with: Value, input: Value| {
                 let registry = registry.clone();
@@ -47,8 +48,9 @@ impl Registry {
             };
             let nested = case.get("nested").and_then(|nested| nested.get(name)).and_then(Value::as_object);
             let nested = nested.into_iter().flat_map(Object::iter);
-            let nested: BTreeMap<_, _> =
-                nested.filter_map(|(path, version)| Some((path.to_owned(), version.as_str()?.to_owned()))).collect();
+            let nested: BTreeMap<_, _> = nested
+                .filter_map(|(path, version)| Some((path.to_owned(), version.as_str()?.to_owned())))
+                .collect();
             match version {
                 Some(version) if !nested.is_empty() => tasks.add_nested(name, version, nested, handler),
                 Some(version) => tasks.add_value(name, version, handler),

@@ -117,7 +117,8 @@ async fn case(case: &Value) -> Result<(), String> {
     let tasks = registry.tasks(case, Some("1"));
     let store = (!flag(case, "noStore")).then(Arc::<Store>::default);
     let port = store.clone().map(|store| store as Arc<dyn CheckpointStore>);
-    let runs = Workflows::compile(case.get("document").unwrap(), tasks, port).map_err(|report| report.to_string())?;
+    let runs = Workflows::compile(case.get("document").unwrap(), tasks, port)
+        .map_err(|report| report.to_string())?;
     let case = Case { case, runs, registry, store };
     for (index, run) in case.case.get("runs").unwrap().as_array().unwrap().iter().enumerate() {
         match run.get("together").and_then(Value::as_array) {
@@ -204,7 +205,9 @@ impl Case<'_> {
             (Ok(ended), None) => {
                 let status = if ended.outcome == Outcome::Done { "done" } else { "waiting" };
                 equal("status", &Value::from(status), expect.get("status").unwrap())?;
-                let loose = |value: &Value| if flag(self.case, "looseMessage") { loosened(value) } else { value.clone() };
+                let loose = |value: &Value| {
+                    if flag(self.case, "looseMessage") { loosened(value) } else { value.clone() }
+                };
                 equal("result", &loose(&ended.result), &loose(expect.get("result").unwrap()))?;
                 if let Some(generation) = expect.get("generation") {
                     equal("generation", &Value::from(ended.generation as u32), generation)?;
@@ -241,7 +244,9 @@ impl Case<'_> {
                     let input = object.get("input").cloned().unwrap();
                     return Value::Object(identity.as_object().unwrap().with("input", input));
                 }
-                Value::Object(object.iter().map(|(name, member)| (name, self.expand(member))).collect::<Object>())
+                Value::Object(
+                    object.iter().map(|(name, member)| (name, self.expand(member))).collect::<Object>(),
+                )
             }
             other => other.clone(),
         }
@@ -256,7 +261,9 @@ fn loosened(value: &Value) -> Value {
             Value::from(&text[..end.min(text.len())])
         }
         Value::Array(items) => items.iter().map(loosened).collect(),
-        Value::Object(object) => Value::Object(object.iter().map(|(name, member)| (name, loosened(member))).collect()),
+        Value::Object(object) => {
+            Value::Object(object.iter().map(|(name, member)| (name, loosened(member))).collect())
+        }
         other => other.clone(),
     }
 }

@@ -1,0 +1,163 @@
+//! The store's side of a drive: what still has to be committed, the one commit in flight, and what is durable.
+
+use std::collections::VecDeque;
+
+use jaren_durable::Session;
+use jaren_host::Millis;
+use jaren_json::{Str, Value};
+use tokio::task::{JoinError, JoinHandle};
+
+use super::Policy;
+use super::cargo::{Cargo, Landed};
+use crate::core::{SaveCause, SavePoint, Status};
+use crate::documents::{RunFailure, RunStatus};
+use crate::error::EngineError;
+
+/// A commit on its way: a task of its own, so that no dropped future leaves it halfway.
+pub(super) type Flight = JoinHandle<Box<Flown>>;
+
+/// A commit that ended.
+pub(super) struct Flown {
+    session: Session,
+    cargo: Cargo,
+    landed: Result<Landed, EngineError>,
+}
+
+/// What a commit made durable.
+pub(super) struct Durable {
+    pub(super) generation: u64,
+    pub(super) saves: u64,
+    /// The events that ended with it.
+    pub(super) consumed: Vec<Str>,
+    /// Others had committed in between.
+    pub(super) met: bool,
+}
+
+/// How a commit ended.
+pub(super) enum Landing {
+    Durable(Durable),
+    /// The session that it was to create exists.
+    Exists,
+}
+
+pub(super) struct Ledger {
+    policy: Policy,
+    /// Absent while a commit is in flight.
+    pub(super) session: Option<Session>,
+    pub(super) flight: Option<Flight>,
+    token: String,
+    /// The definition and the revision of a run that is to be created.
+    definition: Option<(Value, String)>,
+    /// Save points that are not on their way yet.
+    staged: VecDeque<SavePoint>,
+    /// The failure of this attempt, not on its way yet.
+    untold: Option<RunFailure>,
+    /// The status of the newest save point.
+    status: Status,
+    /// The generation that the store holds; none before the run's first commit.
+    pub(super) durable: Option<u64>,
+}
+
+impl Ledger {
+    /// Over a session that holds the run at that generation, or is to be created.
+    pub(super) fn new(policy: Policy, session: Session, token: String, durable: Option<u64>) -> Self {
+        Ledger {
+            policy,
+            session: Some(session),
+            flight: None,
+            token,
+            definition: None,
+            staged: VecDeque::new(),
+            untold: None,
+            status: Status::Running,
+            durable,
+        }
+    }
+
+    pub(super) fn define(&mut self, definition: Value, revision: String) {
+        self.definition = Some((definition, revision));
+    }
+
+    pub(super) fn stage(&mut self, point: SavePoint) {
+        self.status = point.snapshot.status();
+        self.staged.push_back(point);
+    }
+
+    pub(super) fn tell(&mut self, failure: RunFailure) {
+        self.untold = Some(failure);
+    }
+
+    /// Is there anything that is not durable yet?
+    pub(super) fn unsaved(&self) -> bool {
+        self.flight.is_some() || !self.staged.is_empty() || self.untold.is_some()
+    }
+
+    /// Forgets what cannot be saved any more.
+    pub(super) fn give_up(&mut self) {
+        self.staged.clear();
+        self.untold = None;
+    }
+
+    /// Sends the next commit on its way, if there is one to send and none in flight.
+    pub(super) fn launch(&mut self, at: Millis) {
+        if self.flight.is_some() || !self.unsaved() {
+            return;
+        }
+        let Some(mut session) = self.session.take() else { return };
+        let cargo = self.load(at);
+        self.flight = Some(tokio::spawn(async move {
+            let landed = cargo.commit(&mut session).await;
+            Box::new(Flown { session, cargo, landed })
+        }));
+    }
+
+    fn load(&mut self, at: Millis) -> Cargo {
+        let saves = match self.policy {
+            Policy::Coalesced => self.staged.len(),
+            Policy::EverySavePoint => self.staged.len().min(1),
+        };
+        let points: Vec<SavePoint> = self.staged.drain(..saves).collect();
+        let failure = if self.staged.is_empty() { self.untold.take() } else { None };
+        let snapshot = points.last().map(|point| point.snapshot.clone());
+        let status = match (&failure, &snapshot) {
+            (Some(_), _) => RunStatus::Failed,
+            (None, Some(snapshot)) => snapshot.status().into(),
+            (None, None) => self.status.into(),
+        };
+        let claims = points.iter().any(|point| point.cause == SaveCause::Claim);
+        let consumed = points.into_iter();
+        let consumed = consumed.filter_map(|point| Some((point.consumed?, point.snapshot.generation())));
+        Cargo {
+            token: self.token.clone(),
+            base: self.durable,
+            snapshot,
+            saves: saves as u64,
+            claims,
+            consumed: consumed.collect(),
+            definition: self.definition.take(),
+            failure,
+            status,
+            at,
+        }
+    }
+
+    /// Takes the session back from a commit that ended.
+    pub(super) fn land(&mut self, flown: Result<Box<Flown>, JoinError>) -> Result<Landing, EngineError> {
+        self.flight = None;
+        let Flown { session, cargo, landed } =
+            *flown.map_err(|error| EngineError::commit_lost().caused_by(error))?;
+        self.session = Some(session);
+        match landed? {
+            Landed::Exists => Ok(Landing::Exists),
+            Landed::Durable { met } => {
+                self.durable = Some(cargo.target());
+                Ok(Landing::Durable(Durable {
+                    generation: cargo.target(),
+                    saves: cargo.saves,
+                    consumed: cargo.consumed.into_iter().map(|(consumed, _)| consumed.id).collect(),
+                    met,
+                }))
+            }
+        }
+    }
+}

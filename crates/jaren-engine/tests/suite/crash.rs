@@ -1,0 +1,102 @@
+//! Every commit of a set of documents fails before, after, and with its reply lost; then the run is resumed. The end is
+//! that of the undisturbed run, and a task whose completion was durable never runs again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jaren_durable::Storage;
+use jaren_engine::{Drive, Engine, EngineError, Event, Policy, Start, Status};
+use jaren_json::{Value, value};
+
+use crate::faulty::{Fault, Faulty};
+use crate::support::{Log, World, chain, fork, observed, waiting, work, workflow};
+
+const RUN: &str = "r";
+
+/// Starts the run if it must be, drives it to its end, answering its wait on the way.
+async fn whole(engine: &Engine, document: &Value, log: &Log) -> Result<Value, EngineError> {
+    let mut run = engine.start(Start::new(document.clone(), value!(1)).id(RUN)).await?;
+    loop {
+        let drive = Drive::new().without_timers().observed_by(observed(log));
+        match run.drive(drive).await? {
+            Status::Done { result } => return Ok(result),
+            Status::Waiting { .. } => {
+                for (id, name, payload) in [("e1", "ok", value!(false)), ("e2", "again", Value::Null)] {
+                    engine.send(RUN, Event::new(name, payload).id(id)).await?;
+                }
+                engine.send(RUN, Event::new("ok", value!(true)).id("e3")).await?;
+            }
+            Status::Interrupted => panic!("nobody interrupts"),
+        }
+    }
+}
+
+fn documents() -> Vec<Value> {
+    let caught = workflow(value!({
+        "begin": { "work": { "task": "fail", "version": "1" }, "then": "end", "catch": "rescue" },
+        "rescue": work("echo", "nested"),
+        "nested": {
+            "flow": { "initial": "one", "states": { "one": work("echo", "two"), "two": { "final": true } } },
+            "then": "check"
+        },
+        "check": { "choose": [{ "guard": "$.context.data.error", "to": "end" }], "otherwise": "begin", "limit": 1 },
+        "end": { "final": true }
+    }));
+    vec![chain(3), fork("add", "echo"), waiting(), caught]
+}
+
+#[tokio::test]
+async fn every_commit_may_fail() {
+    const FAULTS: [Fault; 5] =
+        [Fault::DiesBefore, Fault::DiesAfter, Fault::ReplyLost, Fault::NotWritten, Fault::Refused];
+    for policy in [Policy::Coalesced, Policy::EverySavePoint] {
+        for document in documents() {
+            let storage = Faulty::new(None);
+            let world = World::over(storage.clone());
+            let expected =
+                whole(&world.engine().with_policy(policy), &document, &Log::default()).await.unwrap();
+            let commits = storage.commits();
+            for (fault, at) in FAULTS.into_iter().flat_map(|fault| (1..=commits).map(move |at| (fault, at))) {
+                let found = disturbed(policy, &document, at, fault).await;
+                assert_eq!(found, expected, "{policy:?}, commit {at} {fault:?} of {document}");
+            }
+        }
+    }
+}
+
+async fn disturbed(policy: Policy, document: &Value, at: usize, fault: Fault) -> Value {
+    let storage = Faulty::new(Some((at, fault)));
+    let log = Log::default();
+    let world = World::over(storage.clone());
+    let first = whole(&world.engine().with_policy(policy), document, &log).await;
+    let dies = matches!(fault, Fault::DiesBefore | Fault::DiesAfter);
+    // What may be settled by reading is settled by the engine itself.
+    assert_eq!(first.is_err(), dies, "{first:?}");
+    let world = World::over(storage.inner.clone() as Arc<dyn Storage>);
+    let result = match first {
+        Ok(result) => result,
+        Err(_) => whole(&world.engine().with_policy(policy), document, &log).await.unwrap(),
+    };
+    let view = world.view(RUN).await;
+    assert_eq!((view.result, view.failure, view.inbox.len()), (Some(result.clone()), None, 0));
+    let mut settled = BTreeSet::new();
+    for line in log.take() {
+        match line.split_once(' ') {
+            Some(("ok", node)) => {
+                settled.insert(node.to_owned());
+            }
+            Some(("started", node)) => assert!(!settled.contains(node), "{node} ran again"),
+            _ => {}
+        }
+    }
+    result
+}
+
+#[tokio::test]
+async fn a_store_that_stays_dead_is_told_as_such() {
+    for at in 1..=4 {
+        let world = World::over(Faulty::new(Some((at, Fault::DiesBefore))));
+        let error = whole(&world.engine(), &chain(3), &Log::default()).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (jaren_engine::ErrorKind::Storage, "JF2009"));
+    }
+}

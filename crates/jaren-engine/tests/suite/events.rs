@@ -1,0 +1,111 @@
+//! The inbox.
+
+use jaren_engine::{Drive, Engine, ErrorKind, Event, Refusal, RunStatus, Sent, Start, Status};
+use jaren_json::{Value, value};
+
+use crate::support::{World, chain, done, waiting};
+
+async fn drive(engine: &Engine) -> Status {
+    engine.open("r").await.unwrap().drive(Drive::new().without_timers()).await.unwrap()
+}
+
+fn event(name: &str, payload: Value, id: &str) -> Event {
+    Event::new(name, payload).id(id)
+}
+
+#[tokio::test]
+async fn an_event_moves_a_waiting_run_once() {
+    let world = World::new();
+    world.run(&waiting(), value!(1)).await.unwrap();
+    let engine = world.engine();
+    let accepted = Sent::Accepted { id: "e1".into() };
+    assert_eq!(engine.send("r", event("ok", value!(true), "e1")).await.unwrap(), accepted);
+    let commits = world.view("r").await.commits;
+    let repeated = Sent::Repeated { id: "e1".into() };
+    assert_eq!(engine.send("r", event("ok", value!(true), "e1")).await.unwrap(), repeated);
+    let refused = Sent::Refused { id: "e1".into(), reason: Refusal::IdTaken };
+    assert_eq!(engine.send("r", event("ok", value!(false), "e1")).await.unwrap(), refused);
+    assert_eq!(world.view("r").await.commits, commits, "a repeat writes nothing");
+    assert_eq!(world.view("r").await.inbox.len(), 1);
+
+    assert_eq!(drive(&engine).await, done(value!(3)));
+    assert!(world.view("r").await.inbox.is_empty());
+    assert_eq!(
+        engine.send("r", event("ok", value!(true), "e1")).await.unwrap(),
+        repeated,
+        "also when it is done"
+    );
+    let refused = Sent::Refused { id: "e2".into(), reason: Refusal::Done };
+    assert_eq!(engine.send("r", event("ok", value!(true), "e2")).await.unwrap(), refused);
+}
+
+#[tokio::test]
+async fn events_sent_before_the_wait_are_delivered_in_their_order() {
+    let world = World::new();
+    let engine = world.engine();
+    engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    // Their ids sort the other way round.
+    for (id, name, payload) in [
+        ("z", "again", Value::Null),
+        ("y", "other", Value::Null),
+        ("x", "ok", value!(true)),
+        ("w", "ok", value!(1)),
+    ] {
+        engine.send("r", event(name, payload, id)).await.unwrap();
+    }
+    assert_eq!(drive(&engine).await, done(value!(4)));
+    let visits = world.view("r").await.visits;
+    assert!(visits.contains(&("/states/begin".into(), 2)));
+    // What nobody asked for stays where it is.
+    let left: Vec<String> = world.view("r").await.inbox.into_iter().map(|event| event.id).collect();
+    assert_eq!(left, ["w"]);
+}
+
+#[tokio::test]
+async fn a_refused_event_is_recorded_and_gone() {
+    let world = World::new();
+    world.run(&waiting(), value!(1)).await.unwrap();
+    let engine = world.engine();
+    engine.send("r", event("ok", value!(false), "e1")).await.unwrap();
+    assert!(matches!(drive(&engine).await, Status::Waiting { .. }));
+    assert!(world.view("r").await.inbox.is_empty());
+    assert!(matches!(
+        engine.send("r", event("ok", value!(false), "e1")).await.unwrap(),
+        Sent::Repeated { .. }
+    ));
+    assert_eq!(world.view("r").await.status, RunStatus::Waiting);
+}
+
+#[tokio::test]
+async fn a_parked_run_is_driven_again_without_a_commit() {
+    let world = World::new();
+    world.run(&waiting(), value!(1)).await.unwrap();
+    let commits = world.view("r").await.commits;
+    assert!(matches!(drive(&world.engine()).await, Status::Waiting { .. }));
+    assert_eq!(world.view("r").await.commits, commits);
+}
+
+#[tokio::test]
+async fn an_event_between_start_and_drive_is_met() {
+    let world = World::new();
+    let engine = world.engine();
+    let document = crate::support::workflow(value!({
+        "begin": { "on": [{ "event": "go", "to": "end" }] }, "end": { "final": true }
+    }));
+    let mut run = engine.start(Start::new(document, value!(1)).id("r")).await.unwrap();
+    world.engine().send("r", Event::new("go", Value::Null)).await.unwrap();
+    assert_eq!(run.drive(Drive::new().without_timers()).await.unwrap(), done(value!(1)));
+}
+
+#[tokio::test]
+async fn events_that_make_no_sense_are_refused() {
+    let world = World::new();
+    let engine = world.engine();
+    engine.start(Start::new(chain(1), value!(1)).id("r")).await.unwrap();
+    let nan = Value::Number(f64::NAN);
+    for bad in [Event::new(" ", Value::Null), Event::new("ok", nan), Event::new("ok", Value::Null).id("")] {
+        assert_eq!(engine.send("r", bad).await.unwrap_err().kind(), ErrorKind::Invalid);
+    }
+    let unknown = engine.send("nobody", Event::new("ok", Value::Null)).await.unwrap_err();
+    assert_eq!(unknown.kind(), ErrorKind::NotFound);
+}

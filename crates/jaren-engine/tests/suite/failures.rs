@@ -1,0 +1,114 @@
+//! Tasks that fail, panic or misunderstand; failures are stored, shown and can be driven again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use jaren_engine::{Drive, ErrorKind, Failure, Observer, Record, RunStatus, Start, TaskContext, Tasks};
+use jaren_host::Millis;
+use jaren_json::{Value, value};
+
+use crate::support::{World, chain, done, work, workflow};
+
+fn one(task: &str) -> Value {
+    workflow(value!({ "begin": work(task, "end"), "end": { "final": true } }))
+}
+
+#[tokio::test]
+async fn a_failure_is_stored_and_the_run_can_be_driven_again() {
+    let world = World::new();
+    let mut tasks = Tasks::new();
+    let calls = Arc::new(AtomicU32::new(0));
+    let counted = calls.clone();
+    tasks.add("flaky", "1", move |context: TaskContext, (): (), input: f64| {
+        let call = counted.fetch_add(1, Ordering::SeqCst) + 1;
+        async move {
+            assert_eq!(context.attempt, call);
+            if call < 3 { Err(Failure::new(format!("call {call}")).with_code("E1")) } else { Ok(input) }
+        }
+    });
+    let engine = world.engine_with(tasks);
+    let mut run = engine.start(Start::new(one("flaky"), value!(7)).id("r")).await.unwrap();
+    for call in 1..3 {
+        let error = run.drive(Drive::new()).await.unwrap_err();
+        assert_eq!((error.kind(), error.code(), error.node()), (ErrorKind::Run, "JF2006", Some("task")));
+        assert_eq!(error.state(), Some("/states/begin"));
+        let view = world.view("r").await;
+        assert_eq!(view.status, RunStatus::Failed);
+        let failure = view.failure.unwrap();
+        assert_eq!((&*failure.code, failure.node.as_deref()), ("JF2006", Some("task")));
+        assert_eq!((failure.state.as_deref(), failure.at), (Some("/states/begin"), Millis::new(1_000)));
+        let said = failure.failure.unwrap();
+        assert_eq!((said.code.as_deref(), said.message), (Some("E1"), format!("call {call}")));
+    }
+    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(7)));
+    let view = world.view("r").await;
+    assert_eq!((view.status, view.failure), (RunStatus::Done, None));
+}
+
+#[tokio::test]
+async fn a_panic_is_a_failure_of_its_node() {
+    let world = World::new();
+    let mut tasks = Tasks::new();
+    tasks.add("late", "1", async |_: TaskContext, (): (), _: Value| -> Result<Value, Failure> {
+        tokio::task::yield_now().await;
+        panic!("out of {}", "luck")
+    });
+    tasks.add_value(
+        "early",
+        "1",
+        |_: TaskContext, _: Value, _: Value| -> std::future::Ready<Result<Value, Failure>> {
+            panic!("at once")
+        },
+    );
+    let engine = world.engine_with(tasks);
+    for (task, message) in
+        [("late", "the task panicked: out of luck"), ("early", "the task panicked: at once")]
+    {
+        let mut run = engine.start(Start::new(one(task), value!(1)).id(task)).await.unwrap();
+        let error = run.drive(Drive::new()).await.unwrap_err();
+        assert_eq!(error.failure().unwrap().message, message);
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_fit_a_handler_is_told_with_its_member() {
+    let world = World::new();
+    let error = world.run(&chain(1), value!("one")).await.unwrap_err();
+    let failure = error.failure().unwrap();
+    assert_eq!(failure.code.as_deref(), Some("JE0001"));
+    assert!(failure.message.contains("input"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_broken_guard_fails_the_run_where_it_stands() {
+    let world = World::new();
+    let document = workflow(value!({
+        "begin": work("echo", "check"),
+        "check": { "choose": [{ "guard": { "$idiv": [1, "$.context.data"] }, "to": "end" }], "otherwise": "end" },
+        "end": { "final": true }
+    }));
+    let error = world.run(&document, value!(0)).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code(), error.state()),
+        (ErrorKind::Run, "JF2016", Some("/states/check"))
+    );
+    let view = world.view("r").await;
+    assert_eq!((view.status, &*view.state), (RunStatus::Failed, "/states/check"));
+    // Nothing is done twice by trying again.
+    world.log.take();
+    assert_eq!(world.run(&document, value!(0)).await.unwrap_err().code(), "JF2016");
+    assert!(world.log.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_panicking_observer_does_not_matter() {
+    struct Bomb;
+    impl Observer for Bomb {
+        fn record(&self, _: &Record) {
+            panic!("I only watch");
+        }
+    }
+    let world = World::new();
+    let mut run = world.engine().start(Start::new(chain(2), value!(1)).id("r")).await.unwrap();
+    assert_eq!(run.drive(Drive::new().observed_by(Bomb)).await.unwrap(), done(value!(3)));
+}

@@ -1,0 +1,13 @@
+//! The engine over memory storage: runs, events, timers, failures, crashes and rivals.
+
+mod commits;
+mod core;
+mod crash;
+mod events;
+mod failures;
+mod faulty;
+mod interrupt;
+mod rivals;
+mod runs;
+mod support;
+mod timers;

@@ -1,0 +1,68 @@
+//! Several engines on one run.
+
+use std::sync::Arc;
+
+use jaren_engine::{Drive, ErrorKind, Event, Failure, Start, TaskContext, Tasks};
+use jaren_json::{Value, value};
+use tokio::sync::{Notify, Semaphore};
+
+use crate::support::{World, chain, done, waiting};
+
+#[tokio::test]
+async fn the_engine_that_lost_its_claim_commits_nothing_more() {
+    let world = World::new();
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+    let mut slow = Tasks::new();
+    let (telling, waits) = (begun.clone(), go.clone());
+    slow.add("add", "1", move |_: TaskContext, (): (), input: f64| {
+        let (telling, waits) = (telling.clone(), waits.clone());
+        async move {
+            telling.notify_one();
+            waits.acquire().await?.forget();
+            Ok::<f64, Failure>(input + 100.0)
+        }
+    });
+    let mut run = world.engine_with(slow).start(Start::new(chain(3), value!(0)).id("r")).await.unwrap();
+    let slow = tokio::spawn(async move { run.drive(Drive::new()).await });
+    begun.notified().await;
+
+    let mut rival = world.engine().open("r").await.unwrap();
+    assert_eq!(rival.drive(Drive::new()).await.unwrap(), done(value!(3)));
+    let commits = world.view("r").await.commits;
+    go.add_permits(10);
+    let error = slow.await.unwrap().unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Fenced, "JF2014"));
+    let view = world.view("r").await;
+    assert_eq!((view.commits, view.result, view.failure), (commits, Some(value!(3)), None));
+}
+
+#[tokio::test]
+async fn an_event_of_another_engine_does_not_disturb_the_work() {
+    let world = World::new();
+    let sender = world.engine();
+    let mut tasks = world.tasks();
+    // Each step sends an event to its own run, from elsewhere, before it ends.
+    tasks.add("add", "1", move |context: TaskContext, (): (), input: f64| {
+        let sender = sender.clone();
+        async move {
+            let event = Event::new("ok", Value::Bool(true)).id(format!("from-{}", context.visit));
+            sender.send(&context.run, event).await?;
+            Ok::<f64, Failure>(input + 1.0)
+        }
+    });
+    let mut run = world.engine_with(tasks).start(Start::new(waiting(), value!(0)).id("r")).await.unwrap();
+    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    assert!(world.view("r").await.inbox.is_empty());
+}
+
+#[tokio::test]
+async fn of_two_starts_one_creates_the_run() {
+    let world = World::new();
+    let engine = world.engine();
+    let start = || engine.start(Start::new(chain(2), value!(0)).id("r"));
+    let (one, other) = tokio::join!(start(), start());
+    let (mut one, mut other) = (one.unwrap(), other.unwrap());
+    assert!(one.is_new() ^ other.is_new());
+    assert_eq!(one.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    assert_eq!(other.drive(Drive::new()).await.unwrap(), done(value!(2)));
+}

@@ -1,0 +1,151 @@
+//! Starting, opening, reading.
+
+use jaren_durable::{Session, SessionId, Singleton};
+use jaren_engine::{Drive, ErrorKind, RunStatus, RunView, RunsQuery, Start, Status, Tasks, runs};
+use jaren_host::Millis;
+use jaren_json::{Value, value};
+
+use crate::support::{World, chain, done, waiting};
+
+#[tokio::test]
+async fn the_same_start_is_the_same_run() {
+    let world = World::new();
+    let engine = world.engine();
+    let start = || Start::new(chain(1), value!(1)).id("r");
+    assert!(engine.start(start()).await.unwrap().is_new());
+    let mut again = engine.start(start()).await.unwrap();
+    assert!(!again.is_new());
+    assert_eq!(again.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    assert_eq!(world.log.take(), ["add /states/begin 1"]);
+
+    for (start, what) in [
+        (Start::new(chain(1), value!(2)).id("r"), "input"),
+        (Start::new(chain(2), value!(1)).id("r"), "workflow document"),
+    ] {
+        let error = engine.start(start).await.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Changed, "JF2013"));
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_minted_id_is_new_each_time() {
+    let engine = World::new().engine();
+    let first = engine.start(Start::new(chain(1), value!(1))).await.unwrap();
+    let second = engine.start(Start::new(chain(1), value!(1))).await.unwrap();
+    assert!(first.id().starts_with("run_") && first.id() != second.id());
+}
+
+#[tokio::test]
+async fn a_document_that_does_not_compile_stores_nothing() {
+    let world = World::new();
+    let engine = world.engine_with(Tasks::new());
+    let error = engine.start(Start::new(chain(1), value!(1)).id("r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Document, "JF0018"));
+    assert!(error.report().is_some());
+    assert_eq!(RunView::load(&world.storage, "r").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_run_opens_only_with_its_tasks_but_when_it_is_done() {
+    let world = World::new();
+    let mut run = world.engine().start(Start::new(chain(1), value!(1)).id("r")).await.unwrap();
+    let missing = world.engine_with(Tasks::new()).open("r").await.unwrap_err();
+    assert_eq!((missing.kind(), missing.code()), (ErrorKind::Document, "JF0018"));
+    let mut other = Tasks::new();
+    other.add("add", "2", async |_: jaren_engine::TaskContext, (): (), input: f64| {
+        Ok::<_, jaren_engine::Failure>(input)
+    });
+    let other = world.engine_with(other).open("r").await.unwrap_err();
+    assert_eq!((other.kind(), other.code()), (ErrorKind::Document, "JF0019"));
+
+    run.drive(Drive::new()).await.unwrap();
+    let mut run = world.engine_with(Tasks::new()).open("r").await.unwrap();
+    let commits = world.view("r").await.commits;
+    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    assert_eq!(world.view("r").await.commits, commits, "an answer writes nothing");
+}
+
+#[tokio::test]
+async fn unknown_runs_and_foreign_sessions_are_told_apart() {
+    let world = World::new();
+    let engine = world.engine();
+    assert_eq!(engine.open("nobody").await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(engine.open("").await.unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(RunView::load(&world.storage, "nobody").await.unwrap(), None);
+
+    let mut session = Session::create(world.storage.clone(), SessionId::new("shop").unwrap(), "shop.order");
+    let mut change = session.change();
+    change.label("status", "open");
+    session.commit(change).await.unwrap();
+    assert_eq!(engine.open("shop").await.unwrap_err().kind(), ErrorKind::Unreadable);
+    assert_eq!(RunView::load(&world.storage, "shop").await.unwrap_err().kind(), ErrorKind::Unreadable);
+    let taken = engine.start(Start::new(chain(1), value!(1)).id("shop")).await.unwrap_err();
+    assert_eq!(taken.kind(), ErrorKind::Unreadable);
+}
+
+#[tokio::test]
+async fn an_unknown_behaviour_flag_refuses_to_run_and_still_reads() {
+    const DEFINITION: Singleton = Singleton::new("jaren.run.definition", 1);
+    let world = World::new();
+    world.run(&waiting(), value!(1)).await.unwrap();
+    let mut session =
+        Session::open(world.storage.clone(), SessionId::new("r").unwrap()).await.unwrap().unwrap();
+    let definition = session.document(&DEFINITION).await.unwrap().unwrap();
+    let mut change = session.change();
+    let flagged = definition.as_object().unwrap().with("flags", value!(["from-the-future"]));
+    change.put(&DEFINITION, Value::Object(flagged));
+    session.commit(change).await.unwrap();
+
+    let error = world.engine().open("r").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownFlag);
+    let view = world.view("r").await;
+    assert_eq!((view.status, view.flags), (RunStatus::Waiting, vec!["from-the-future".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_view_tells_everything() {
+    let world = World::new();
+    let start = Start::new(waiting(), value!(1)).id("r").attachment(value!({ "tasks": "tasks.toml" }));
+    let mut run = world.engine().start(start).await.unwrap();
+    let view = world.view("r").await;
+    assert_eq!((view.status, &*view.state), (RunStatus::Running, "/states/begin"));
+    let status = run.drive(Drive::new().without_timers()).await.unwrap();
+    let deadline = Some(Millis::new(61_000));
+    assert_eq!(status, Status::Waiting { events: vec!["ok".into(), "again".into()], deadline });
+
+    let view = world.view("r").await;
+    assert_eq!((view.status, &*view.state, &*view.revision), (RunStatus::Waiting, "/states/wait", "test/1"));
+    assert_eq!((view.events, view.deadline), (vec!["ok".into(), "again".into()], deadline));
+    let visits = vec![("/states/begin".to_owned(), 1), ("/states/wait".to_owned(), 1)];
+    assert_eq!((view.visits, view.input, view.data, view.result), (visits, value!(1), value!(2), None));
+    assert_eq!(view.results.get("/states/begin"), Some(&value!(2)));
+    assert_eq!((view.document, view.attachment), (waiting(), value!({ "tasks": "tasks.toml" })));
+    assert_eq!((view.failure, view.inbox, view.flags), (None, vec![], vec![]));
+    assert_eq!(view.snapshot.get("format"), Some(&value!("jaren-workflow-run/0.1")));
+    assert_eq!(view.snapshot.get("generation").and_then(Value::as_u64), Some(view.generation));
+}
+
+#[tokio::test]
+async fn runs_are_listed_by_status_in_pages() {
+    let world = World::new();
+    let engine = world.engine();
+    for number in 0..5 {
+        let document = if number % 2 == 0 { chain(1) } else { waiting() };
+        let mut run = engine.start(Start::new(document, value!(1)).id(format!("r{number}"))).await.unwrap();
+        run.drive(Drive::new().without_timers()).await.unwrap();
+    }
+    let list = async |query: RunsQuery| {
+        let page = runs(&world.storage, query).await.unwrap();
+        (page.runs.into_iter().map(|run| run.id).collect::<Vec<_>>(), page.next)
+    };
+    let by = |status| RunsQuery { status: Some(status), ..RunsQuery::default() };
+    assert_eq!(list(by(RunStatus::Done)).await.0, ["r0", "r2", "r4"]);
+    assert_eq!(list(by(RunStatus::Waiting)).await.0, ["r1", "r3"]);
+    let (first, next) = list(RunsQuery { limit: Some(3), ..RunsQuery::default() }).await;
+    assert_eq!(first, ["r0", "r1", "r2"]);
+    assert_eq!(
+        list(RunsQuery { after: next, ..RunsQuery::default() }).await,
+        (vec!["r3".into(), "r4".into()], None)
+    );
+}

@@ -1,0 +1,98 @@
+//! Deadlines by the host's clock, and events that come before them.
+
+use jaren_engine::{Drive, Engine, Event, Start, Status};
+use jaren_host::Millis;
+use jaren_json::{Value, value};
+
+use crate::support::{World, done, waiting};
+
+fn engine(world: &World) -> Engine {
+    world.engine()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_is_answered_or_waited_for() {
+    let world = World::new();
+    let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let status = run.drive(Drive::new().without_timers()).await.unwrap();
+    assert!(matches!(status, Status::Waiting { deadline: Some(at), .. } if at == Millis::new(61_000)));
+    // Not yet.
+    world.clock.set(Millis::new(60_999));
+    assert!(matches!(run.drive(Drive::new().without_timers()).await.unwrap(), Status::Waiting { .. }));
+    // Now, for whoever comes first.
+    world.clock.set(Millis::new(61_000));
+    let mut other = engine(&world).open("r").await.unwrap();
+    assert_eq!(other.drive(Drive::new().without_timers()).await.unwrap(), done(value!(2)));
+    assert_eq!(world.view("r").await.state, "/states/late");
+    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parked_drive_wakes_when_the_clock_reaches_its_deadline() {
+    let world = World::new();
+    let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let driving = tokio::spawn(async move { run.drive(Drive::new()).await.unwrap() });
+    for _ in 0..5 {
+        tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+        assert!(!driving.is_finished(), "the host's clock stands still");
+    }
+    world.clock.advance(60_000);
+    assert_eq!(driving.await.unwrap(), done(value!(2)));
+    assert_eq!(world.view("r").await.state, "/states/late");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parked_drive_notices_an_event_of_another_engine() {
+    let world = World::new();
+    let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let driving = tokio::spawn(async move { run.drive(Drive::new()).await.unwrap() });
+    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
+    assert_eq!(driving.await.unwrap(), done(value!(3)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_parked_drives_agree_on_who_moves_the_run() {
+    let world = World::new();
+    world.run(&waiting(), value!(1)).await.unwrap();
+    let park = async || {
+        let mut run = engine(&world).open("r").await.unwrap();
+        tokio::spawn(async move { run.drive(Drive::new()).await })
+    };
+    let (one, other) = (park().await, park().await);
+    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
+    let mut fenced = 0;
+    for ended in [one.await.unwrap(), other.await.unwrap()] {
+        match ended {
+            Ok(status) => assert_eq!(status, done(value!(3))),
+            Err(error) => {
+                assert_eq!(error.code(), "JF2014");
+                fenced += 1;
+            }
+        }
+    }
+    assert!(fenced < 2);
+    assert_eq!(world.view("r").await.result, Some(value!(3)));
+}
+
+#[tokio::test]
+async fn a_wait_without_a_deadline_is_not_waited_for() {
+    let world = World::new();
+    let document = crate::support::workflow(value!({
+        "begin": { "on": [{ "event": "go", "to": "end" }] }, "end": { "final": true }
+    }));
+    let mut run = engine(&world).start(Start::new(document, Value::Null).id("r")).await.unwrap();
+    let status = run.drive(Drive::new()).await.unwrap();
+    assert_eq!(status, Status::Waiting { events: vec!["go".into()], deadline: None });
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_stops_nothing() {
+    let world = World::new();
+    let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    run.drive(Drive::new().without_timers()).await.unwrap();
+    world.clock.set(Millis::new(0));
+    engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
+    assert_eq!(run.drive(Drive::new().without_timers()).await.unwrap(), done(value!(3)));
+}
