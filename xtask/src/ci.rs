@@ -33,7 +33,7 @@ const GATES: [Gate; 12] = [
     Gate { name: "clippy", run: || fully(clippy()) },
     Gate { name: "docs", run: || fully(docs()) },
     Gate { name: "build", run: || fully(run(&mut cargo(["build", "--package", "jaren-cli"]))) },
-    Gate { name: "test", run: || fully(test(&[])) },
+    Gate { name: "test", run: || fully(test(&["--no-fail-fast".to_owned()])) },
     Gate { name: "serde-json-features", run: || fully(serde_json_features()) },
     Gate { name: "conformance", run: || fully(conformance(&[])) },
     Gate { name: "example", run: example::example },
