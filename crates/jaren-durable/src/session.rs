@@ -8,6 +8,7 @@ mod error;
 mod plan;
 mod view;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -199,16 +200,17 @@ impl Session {
     }
 
     /// Adopts what was committed since, by others or by a commit whose outcome was lost.
+    ///
+    /// A commit whose future was dropped may still be on its way and land later; the handle's next commit then
+    /// answers a conflict, as after anybody else's.
     pub async fn refresh(&mut self) -> Result<Refreshed, SessionError> {
         let from = self.head();
-        let mut changed = std::collections::BTreeSet::new();
+        let mut changed = BTreeSet::new();
         if self.head.is_none()
             && let Some(record) = self.storage.session(self.id.clone()).await?
         {
             self.kind = record.kind;
         }
-        // Until all is adopted the view may be between two commits, should this future be dropped.
-        self.unsettled = true;
         loop {
             let after = self.head();
             let page = self.storage.changes(self.id.clone(), after, limits::PAGE_ITEMS_MAX).await?;
@@ -263,20 +265,21 @@ impl Session {
         Ok(Some(stored.value.clone()))
     }
 
-    async fn load(&mut self, address: &Address) -> Result<(), StorageError> {
+    async fn load(&mut self, address: &Address) -> Result<(), SessionError> {
         if matches!(self.view.get(address), Known::Unread) {
             let at = At::Seq(self.head());
-            let found = self.storage.document(self.id.clone(), address.clone(), at).await?;
+            let found = self.storage.document(self.id.clone(), address.clone(), at).await;
+            let found = found.map_err(error::reading)?;
             self.view.insert(address.clone(), found);
         }
         Ok(())
     }
 
-    async fn load_family(&mut self, kind: &str) -> Result<(), StorageError> {
+    async fn load_family(&mut self, kind: &str) -> Result<(), SessionError> {
         let mut query = FamilyQuery::new(self.id.clone(), kind);
         query.at = At::Seq(self.head());
         loop {
-            let page = self.storage.family(query.clone()).await?;
+            let page = self.storage.family(query.clone()).await.map_err(error::reading)?;
             query.after = page.items.last().and_then(|stored| stored.address.shared_key().cloned());
             for stored in page.items {
                 self.view.insert(stored.address.clone(), Some(stored));

@@ -222,6 +222,23 @@ async fn a_view_is_of_one_commit() {
 }
 
 #[tokio::test]
+async fn a_view_says_so_where_the_past_is_not_kept() {
+    let storage = Arc::new(Wrapped::default());
+    let mut writer = new(&storage);
+    let mut change = writer.change();
+    change.put_member(&INBOX, "e", value!({"n": 1}));
+    writer.commit(change).await.unwrap();
+    let mut reader = open(&storage).await;
+    let mut change = writer.change();
+    change.put_member(&INBOX, "e", value!({"n": 2}));
+    writer.commit(change).await.unwrap();
+    assert!(matches!(reader.member(&INBOX, "e").await, Err(SessionError::Outdated(_))));
+    assert!(matches!(reader.family(&INBOX).await, Err(SessionError::Outdated(_))));
+    reader.refresh().await.unwrap();
+    assert_eq!(reader.member(&INBOX, "e").await.unwrap(), Some(value!({"n": 2})));
+}
+
+#[tokio::test]
 async fn refreshing_follows_deltas_retirements_and_successors() {
     let storage = Arc::new(Wrapped::default());
     let mut writer = new(&storage);

@@ -1,6 +1,6 @@
 //! What goes wrong with a session's handle.
 
-use crate::{Address, BodyError, Conflict, Refusal, StorageError};
+use crate::{Address, BodyError, Conflict, Refusal, StorageError, StorageErrorKind};
 
 /// A failed read through a handle.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +9,9 @@ pub enum SessionError {
     /// A commit's outcome was lost, or a refresh was broken off: the view may be outdated.
     #[error("the outcome of an earlier commit of this handle is unknown; refresh it before going on")]
     Unsettled,
+    /// Somebody changed a document of current retention after this handle's view, before the handle had read it.
+    #[error("the session has moved on beyond this handle; refresh it before reading")]
+    Outdated(#[source] StorageError),
     /// The stored value has another schema version than the code knows.
     #[error("{address} has schema version {stored}, and this program reads version {supported}")]
     Version {
@@ -49,6 +52,14 @@ pub enum CommitError {
     /// The storage failed; its [`retry`](StorageError::retry) tells whether the commit may have happened.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+/// A failed read at the handle's head.
+pub(super) fn reading(error: StorageError) -> SessionError {
+    match error.kind() {
+        StorageErrorKind::NotRetained => SessionError::Outdated(error),
+        _ => SessionError::Storage(error),
+    }
 }
 
 /// A handle reads the version that the definition names. Older ones wait for migrations.
