@@ -29,10 +29,12 @@ mod compile;
 mod error;
 mod eval;
 mod extension;
+mod iregexp;
 mod path;
 mod place;
 mod plan;
 mod query;
+mod relation;
 mod type_test;
 
 pub use error::{EvalError, UNBUILT};

@@ -5,6 +5,7 @@
 
 use jaren_json::{Kind as ValueKind, Shape, Str, Value};
 
+use crate::iregexp::Pattern;
 use crate::path::Path;
 use crate::place::{Place, Places};
 use crate::query::Limits;
@@ -96,6 +97,8 @@ pub(crate) enum Test {
     /// `$valid` (8.11).
     Valid(TypeTest, Box<Expr>),
     Text(TextTest, Pair),
+    /// `$match` and `$search`: a text and a pattern (8.7).
+    Matches(Pattern, Pair),
     Quantifier(Box<Quantifier>),
 }
 
@@ -120,6 +123,8 @@ pub(crate) enum Text {
     Join(Box<Expr>, Option<Box<Expr>>),
     Substring(Pair, Option<Box<Expr>>),
     Map(TextMap, Box<Expr>),
+    /// `$replace`: a text, a pattern and what to put for each match.
+    Replace(Pattern, Box<[Expr; 3]>),
 }
 
 /// What may answer several items.

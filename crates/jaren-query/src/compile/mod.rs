@@ -15,7 +15,7 @@ use jaren_json::{Diagnostic, Object, Report, Shape, Str, Value};
 
 use self::scope::Scope;
 
-use crate::error::{DEPTH, MIXED, PATH, SHAPE, UNBUILT, UNDECLARED, VERSION};
+use crate::error::{DEPTH, MIXED, PATH, SHAPE, UNDECLARED, VERSION};
 use crate::extension::Extension;
 use crate::path::{self, Path};
 use crate::place::{Place, Places};
@@ -205,10 +205,6 @@ impl<'d> Compiler<'d> {
     fn path(&mut self, text: &str, start: usize, place: Place) -> Option<Path> {
         match path::parse(text, start) {
             Ok(path) => Some(path),
-            Err(defect) if defect.filter => {
-                self.defect(UNBUILT, place, format!("a filter in a path is not built yet: {defect}"));
-                None
-            }
             Err(defect) => {
                 self.defect(PATH, place, format!("not a path: {defect}"));
                 None

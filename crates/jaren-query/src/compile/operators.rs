@@ -83,6 +83,10 @@ impl<'d> Compiler<'d> {
                 let pair = self.pair(first, second, key, depth);
                 build(Box::new(pair), Some(Box::new(self.operand(third, 2, key, depth))))
             }
+            (Operator::Three(build), [first, second, third]) => {
+                let [first, second] = self.pair(first, second, key, depth);
+                build(Box::new([first, second, self.operand(third, 2, key, depth)]))
+            }
             (Operator::AtLeast(min, build), operands) if operands.len() >= *min => {
                 build(self.list(operands, key, depth))
             }

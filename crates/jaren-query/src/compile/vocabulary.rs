@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use jaren_json::Kind as ValueKind;
 
 use super::phrase::{FLWOR, QUANTIFIER};
+use crate::iregexp::{Extent, Pattern};
 use crate::place::Place;
 use crate::plan::{
     Aggregate, Arithmetic, Comparison, Expr, Kind, Many, Number, Pair, Test, Text, TextMap, TextTest,
@@ -20,6 +21,7 @@ pub(super) enum Operator {
     /// The place is that of the operator's name.
     Two(fn(Pair, Place) -> Kind),
     TwoOrThree(fn(Pair, Option<Box<Expr>>) -> Kind),
+    Three(fn(Box<[Expr; 3]>) -> Kind),
     AtLeast(usize, fn(Vec<Expr>) -> Kind),
     /// An operand and a schema literal; the place is that of the operator's name.
     Schema(fn(TypeTest, Box<Expr>, Place) -> Kind),
@@ -31,7 +33,7 @@ pub(super) enum Operator {
 
 /// Every operator that takes its operands in the ordinary way.
 pub(super) static OPERATORS: &[(&str, Operator)] = {
-    use Operator::{AtLeast, One, OneOrTwo, Schema, Two, TwoOrThree};
+    use Operator::{AtLeast, One, OneOrTwo, Schema, Three, Two, TwoOrThree};
     &[
         ("$seq", AtLeast(0, |operands| Kind::Many(Many::Seq(operands)))),
         ("$exists", One(|operand| Kind::Test(Test::Exists(operand)))),
@@ -63,9 +65,12 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
         ("$lower", One(|operand| Kind::Text(Text::Map(TextMap::Lower, operand)))),
         ("$string-length", One(|operand| Kind::Number(Number::Length(operand)))),
         ("$normalize-space", One(|operand| Kind::Text(Text::Map(TextMap::NormalizeSpace, operand)))),
-        ("$match", Operator::Unbuilt(2..=2, 2)),
-        ("$search", Operator::Unbuilt(2..=2, 2)),
-        ("$replace", Operator::Unbuilt(3..=3, 3)),
+        ("$match", Two(|pair, _| Kind::Test(Test::Matches(pattern_of(&*pair, Extent::Whole), pair)))),
+        ("$search", Two(|pair, _| Kind::Test(Test::Matches(pattern_of(&*pair, Extent::Part), pair)))),
+        (
+            "$replace",
+            Three(|operands| Kind::Text(Text::Replace(pattern_of(&*operands, Extent::Part), operands))),
+        ),
         ("$count", One(|operand| Kind::Number(Number::Count(operand)))),
         ("$sum", One(|operand| Kind::Aggregate(Aggregate::Sum, operand))),
         ("$avg", One(|operand| Kind::Aggregate(Aggregate::Avg, operand))),
@@ -140,6 +145,15 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
     ]
 };
 
+/// The pattern that is the second operand, compiled already where its text stands in the document.
+fn pattern_of(operands: &[Expr], extent: Extent) -> Pattern {
+    let text = match operands.get(1).map(|operand| &operand.kind) {
+        Some(Kind::Literal(value)) => value.as_str(),
+        _ => None,
+    };
+    Pattern::new(text, extent)
+}
+
 /// The operator of that name.
 pub(super) fn operator(name: &str) -> Option<&'static Operator> {
     OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, operator)| operator)
@@ -153,6 +167,7 @@ impl Operator {
             Self::OneOrTwo(_) => "1 to 2".to_owned(),
             Self::Two(_) | Self::Schema(_) => "2".to_owned(),
             Self::TwoOrThree(_) => "2 to 3".to_owned(),
+            Self::Three(_) => "3".to_owned(),
             Self::AtLeast(min, _) => format!("at least {min}"),
             Self::Unbuilt(arity, _) if arity.start() == arity.end() => arity.end().to_string(),
             Self::Unbuilt(arity, _) => format!("{} to {}", arity.start(), arity.end()),

@@ -5,10 +5,11 @@ use std::cmp::Ordering;
 use jaren_json::Value;
 
 use super::Run;
-use super::item::{Item, Seq, item_eq};
+use super::item::{Item, Seq};
 use super::modes::Peek;
 use crate::error::{EvalError, ZERO};
 use crate::plan::{Arithmetic, Comparison, Expr, Number};
+use crate::relation::{item_eq, ordered};
 
 impl<'a> Run<'a> {
     /// Whether some item of the left operand compares with some item of the right one.
@@ -69,16 +70,6 @@ fn compare_items(comparison: Comparison, left: &Value, right: &Value) -> bool {
         Comparison::Le => ordered(left, right).is_some_and(Ordering::is_le),
         Comparison::Gt => ordered(left, right).is_some_and(Ordering::is_gt),
         Comparison::Ge => ordered(left, right).is_some_and(Ordering::is_ge),
-    }
-}
-
-/// The order of two numbers or two texts; others have none. UTF-8 orders texts by code points.
-#[inline]
-fn ordered(left: &Value, right: &Value) -> Option<Ordering> {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
-        (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
-        _ => None,
     }
 }
 

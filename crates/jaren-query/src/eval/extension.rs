@@ -59,11 +59,15 @@ impl<'a> Run<'a> {
         };
         let Some(start) = start else { return Ok(None) };
         self.step(operand)?;
+        let document = if path.is_some_and(|path| path.reads_document) { self.document() } else { None };
+        let document = document.as_ref().or_else(|| self.scope.whole()).unwrap_or(&Value::Null);
         let Some(host) = self.host.as_deref_mut() else { return Ok(None) };
         let mut nodes = Vec::new();
         match path {
             None => nodes.push((start, location)),
-            Some(path) => path.walk(&mut Located(host), (start, location), &mut |_, node| nodes.push(node)),
+            Some(path) => {
+                path.walk(&mut Located(host), document, (start, location), &mut |_, node| nodes.push(node));
+            }
         }
         Ok(Some(nodes))
     }

@@ -133,30 +133,6 @@ pub(crate) fn item_truth(value: &Value) -> bool {
     }
 }
 
-/// Item equality of the language (D2): that of values, save that NaN equals nothing.
-#[inline]
-pub(crate) fn item_eq(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b,
-        (Value::Array(_) | Value::Object(_), Value::Array(_) | Value::Object(_)) => a == b && !holds_nan(a),
-        _ => a == b,
-    }
-}
-
-/// Whether a NaN stands anywhere in a value.
-fn holds_nan(value: &Value) -> bool {
-    let mut waiting = vec![value];
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::Number(number) if number.is_nan() => return true,
-            Value::Array(array) => waiting.extend(array.iter()),
-            Value::Object(object) => waiting.extend(object.values()),
-            _ => {}
-        }
-    }
-    false
-}
-
 /// The `{"key": …, "value": …}` pair of `$entries` and `$from-entries` (section 8.9).
 pub(crate) fn entry_of(object: &Object) -> Option<(&str, Value)> {
     let key = object.get("key")?.as_str()?;

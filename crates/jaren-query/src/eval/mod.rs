@@ -22,11 +22,12 @@ mod type_test;
 
 use jaren_json::Value;
 
+pub(crate) use self::item::count;
 use self::item::{Got, Item, Seq, item_truth};
 use self::modes::finished;
 use crate::error::{EvalError, LIMIT, SEVERAL, UNBOUND};
 use crate::extension::Host;
-use crate::path::{Step, step_into, walk};
+use crate::path::{Around, Budget, Halt, Path, Step, step_into, walk};
 use crate::place::{Place, Places};
 use crate::plan::{Expr, From as PathFrom, Kind, Plan, Root, Slot};
 use crate::query::Scope;
@@ -56,6 +57,8 @@ pub(crate) struct Run<'a> {
     slots: Vec<Seq<'a>>,
     /// The parts of the arrays and objects that are being built, the innermost last.
     parts: Vec<Value>,
+    /// The input as a value of its own, once a filter has asked for it and it is in parts.
+    built: Option<Value>,
     /// Steps that may still be taken; without a limit more than any machine takes.
     steps_left: u64,
     /// What evaluates the operator of an extension, where the plan has one.
@@ -70,6 +73,7 @@ impl<'a> Run<'a> {
             scope,
             slots: if plan.slots == 0 { Vec::new() } else { vec![Seq::Empty; plan.slots] },
             parts: Vec::new(),
+            built: None,
             steps_left: plan.limits.steps.map_or(u64::MAX, std::num::NonZeroU64::get),
             host: None,
         }
@@ -228,31 +232,65 @@ impl<'a> Run<'a> {
     fn emit_path(&mut self, root: &'a Root, place: Place, sink: Sink<'_, 'a>) -> Result<(), Stop> {
         match self.head_of(root, place)? {
             Head::Nowhere => Ok(()),
-            Head::At(node) => walk(&mut (), (node, ()), &root.path.leaps, &mut |(), (found, ())| {
-                sink(self, Item::Ref(found))
-            }),
+            Head::At(node) => {
+                self.walk(node, &root.path, place, &mut |run, found| sink(run, Item::Ref(found)))
+            }
             Head::Items(items) => {
-                items.as_slice().iter().try_for_each(|item| self.emit_path_from(item, root, sink))
+                items.as_slice().iter().try_for_each(|item| self.emit_path_from(item, root, place, sink))
             }
         }
     }
 
+    /// Calls `visit` with what the leaps of a path select from a node.
+    fn walk<'v>(
+        &mut self,
+        node: &'v Value,
+        path: &'a Path,
+        place: Place,
+        visit: &mut dyn FnMut(&mut Self, &'v Value) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        if path.leaps.is_empty() {
+            return visit(self, node);
+        }
+        let document = if path.reads_document { self.document() } else { None };
+        let budget = Budget::new(u64::MAX);
+        let around = Around {
+            root: document.as_ref().or_else(|| self.scope.whole()).unwrap_or(&Value::Null),
+            budget: &budget,
+        };
+        let walked =
+            walk(&mut (), around, (node, ()), &path.leaps, &mut |(), (found, ())| visit(self, found));
+        walked.map_err(|halt| match halt {
+            Halt::By(stop) => stop,
+            Halt::Spent => {
+                self.fail(LIMIT, place, "the path looks at more nodes than its limit allows").into()
+            }
+        })
+    }
+
+    /// The input as a value of its own, where it is in parts.
+    fn document(&mut self) -> Option<Value> {
+        if self.scope.whole().is_some() {
+            return None;
+        }
+        Some(self.built.get_or_insert_with(|| self.scope.build()).clone())
+    }
+
     /// Emits what a path selects from one item. What it finds in a value made by the query is cloned, which is cheap.
-    fn emit_path_from(&mut self, item: &Item<'a>, root: &'a Root, sink: Sink<'_, 'a>) -> Result<(), Stop> {
-        let (head, leaps) = (&root.path.head, &root.path.leaps);
+    fn emit_path_from(
+        &mut self,
+        item: &Item<'a>,
+        Root { path, .. }: &'a Root,
+        place: Place,
+        sink: Sink<'_, 'a>,
+    ) -> Result<(), Stop> {
         match item {
-            Item::Ref(value) => match step_into(value, head) {
-                Some(node) => {
-                    walk(&mut (), (node, ()), leaps, &mut |(), (found, ())| sink(self, Item::Ref(found)))
-                }
-                None => Ok(()),
-            },
-            Item::Own(value) => match step_into(value, head) {
-                Some(node) => walk(&mut (), (node, ()), leaps, &mut |(), (found, ())| {
-                    sink(self, Item::Own(found.clone()))
-                }),
-                None => Ok(()),
-            },
+            Item::Ref(value) => step_into(value, &path.head).map_or(Ok(()), |node| {
+                self.walk(node, path, place, &mut |run, found| sink(run, Item::Ref(found)))
+            }),
+            Item::Own(value) => step_into(value, &path.head).map_or(Ok(()), |node| {
+                self.walk(node, path, place, &mut |run, found| sink(run, Item::Own(found.clone())))
+            }),
         }
     }
 

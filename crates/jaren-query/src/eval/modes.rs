@@ -67,6 +67,7 @@ impl<'a> Run<'a> {
                 Ok(matches!(self.one(operand)?, Got::One(item) if item.value().kind() == *kind))
             }
             Test::Text(test, pair) => self.text_test(*test, pair),
+            Test::Matches(pattern, pair) => self.matches(pattern, pair),
             Test::Quantifier(quantifier) => self.quantifier(quantifier),
         }
     }

@@ -4,12 +4,13 @@ use jaren_json::{Kind, Object, ObjectBuilder, Shape, Value};
 
 use super::barrier::Table;
 use super::compare::key_order;
-use super::item::{Got, Item, count, entry_of, item_eq};
+use super::item::{Got, Item, count, entry_of};
 use super::modes::finished;
 use super::text::selected;
 use super::{Run, Sink, Stop};
 use crate::error::{EvalError, GUARD, ORDER, TYPE};
 use crate::plan::{Expr, Many};
+use crate::relation::item_eq;
 
 /// The most items that a `$range` builds (section 8.9).
 const RANGE_ITEMS_MAX: usize = 1_000_000;

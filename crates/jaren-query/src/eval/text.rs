@@ -3,10 +3,12 @@
 use std::ops::ControlFlow;
 
 use jaren_json::{Str, Value, to_text};
+use regex::NoExpand;
 
 use super::Run;
 use super::item::{Got, Item, count};
-use crate::error::{EvalError, TYPE};
+use crate::error::{EvalError, GUARD, TYPE};
+use crate::iregexp::{Pattern, PatternDefect};
 use crate::place::Place;
 use crate::plan::{Expr, Text, TextMap, TextTest};
 
@@ -40,6 +42,7 @@ impl<'a> Run<'a> {
                 let chars = text.chars().enumerate().filter(|(position, _)| selected(*position, positions));
                 Ok(Value::from(chars.map(|(_, c)| c).collect::<String>()))
             }
+            Text::Replace(pattern, operands) => self.replace(pattern, operands),
             Text::Map(map, operand) => {
                 let text = self.text_operand(operand)?;
                 Ok(Value::from(match map {
@@ -58,6 +61,38 @@ impl<'a> Run<'a> {
             TextTest::Contains => whole.contains(&*part),
             TextTest::StartsWith => whole.starts_with(&*part),
             TextTest::EndsWith => whole.ends_with(&*part),
+        })
+    }
+
+    /// `$match` and `$search`: a text that is no pattern matches nothing.
+    pub(super) fn matches(&mut self, pattern: &Pattern, pair: &'a [Expr; 2]) -> Result<bool, EvalError> {
+        let [operand, pattern_operand] = pair;
+        let (text, pattern_text) = (self.text_operand(operand)?, self.text_operand(pattern_operand)?);
+        pattern.with(&pattern_text, |compiled| match compiled {
+            Ok(regex) => Ok(regex.is_match(&text)),
+            Err(PatternDefect::Invalid) => Ok(false),
+            Err(PatternDefect::TooLarge) => Err(self.too_large(pattern_operand.place)),
+        })
+    }
+
+    fn too_large(&self, place: Place) -> EvalError {
+        self.fail(GUARD, place, "the pattern would need a matcher of more than 4 MiB")
+    }
+
+    /// `$replace`: what is put in is taken as it is, and a pattern must match something.
+    fn replace(&mut self, pattern: &Pattern, operands: &'a [Expr; 3]) -> Result<Value, EvalError> {
+        let [operand, pattern_operand, by] = operands;
+        let (text, pattern_text) = (self.text_operand(operand)?, self.text_operand(pattern_operand)?);
+        let by = self.text_operand(by)?;
+        let place = pattern_operand.place;
+        pattern.with(&pattern_text, |compiled| match compiled {
+            // Only anchors match between characters, and they match the empty text too.
+            Ok(regex) if regex.is_match("") => {
+                Err(self.fail(TYPE, place, "expected a pattern that does not match the empty text"))
+            }
+            Ok(regex) => Ok(Value::from(&*regex.replace_all(&text, NoExpand(&by)))),
+            Err(PatternDefect::Invalid) => Err(self.fail(TYPE, place, "expected an I-Regexp (RFC 9485)")),
+            Err(PatternDefect::TooLarge) => Err(self.too_large(place)),
         })
     }
 

@@ -48,7 +48,7 @@ impl JsonPath {
         root: (&'v Value, T::Place),
         found: &mut dyn FnMut(&mut T, &'v Value, T::Place),
     ) {
-        self.0.walk(track, root, &mut |track, (value, place)| found(track, value, place));
+        self.0.walk(track, root.0, root, &mut |track, (value, place)| found(track, value, place));
     }
 }
 

@@ -4,18 +4,22 @@
 //! may select many nodes, each followed by its own single steps. The common paths are all head (`$.context.data.x`) or one
 //! leap (`$.rows[*].price`), and neither needs a list of nodes while it is walked.
 
+mod filter;
 mod json_path;
 mod normalized;
 mod parse;
+mod parse_filter;
 mod walk;
 
 use jaren_json::{SlotHint, Str};
+
+use self::filter::Filter;
 
 pub use json_path::{JsonPath, PathError};
 pub use normalized::NormalizedPath;
 pub(crate) use parse::parse;
 pub use walk::Track;
-pub(crate) use walk::{step_into, walk};
+pub(crate) use walk::{Around, Budget, Halt, step_into, walk};
 
 /// The largest number of segments of one path that may select several nodes.
 /// The walk recurses once a leap, so this bounds its stack; no path that a person wrote comes near it.
@@ -28,6 +32,8 @@ pub(crate) struct Path {
     pub(crate) head: Vec<Step>,
     /// The segments that may select several nodes, in order.
     pub(crate) leaps: Vec<Leap>,
+    /// Whether a filter reads the document.
+    pub(crate) reads_document: bool,
 }
 
 /// A name or an index: selects at most one child.
@@ -59,4 +65,6 @@ pub(crate) enum Selector {
     Wildcard,
     /// Elements of an array from `start` up to and without `end`; a step of zero selects nothing (RFC 9535 2.3.4).
     Slice { start: Option<i64>, end: Option<i64>, step: i64 },
+    /// The children that pass.
+    Filter(Box<Filter>),
 }

@@ -16,8 +16,6 @@ pub(crate) struct PathDefect {
     pub(crate) offset: usize,
     /// What was expected there.
     pub(crate) expected: &'static str,
-    /// Whether the text may be a valid path whose filter this release cannot compile.
-    pub(crate) filter: bool,
 }
 
 impl Display for PathDefect {
@@ -29,11 +27,9 @@ impl Display for PathDefect {
 /// Parses the segments of a path that begin at byte `start` of `text`, after its root (RFC 9535 2.1.1).
 /// Offsets in the answer count from the beginning of `text`.
 pub(crate) fn parse(text: &str, start: usize) -> Result<Path, PathDefect> {
-    let mut parser = Parser { text, at: start };
-    let mut path = Path::default();
-    while let Some(segment) = parser.segment()? {
-        path.push(segment).map_err(|expected| PathDefect { offset: parser.at, expected, filter: false })?;
-    }
+    let mut parser = Parser { text, at: start, leaps: 0, nesting: 0, reads_document: false };
+    let mut path = parser.segments()?;
+    path.reads_document = parser.reads_document;
     if parser.at == text.len() { Ok(path) } else { Err(parser.defect("a segment or the end")) }
 }
 
@@ -43,42 +39,55 @@ struct Segment {
     selectors: Vec<Selector>,
 }
 
-impl Path {
-    fn push(&mut self, segment: Segment) -> Result<(), &'static str> {
-        let Segment { descendant, mut selectors } = segment;
-        if !descendant && selectors.len() == 1 && matches!(selectors.first(), Some(Selector::Step(_))) {
-            if let Some(Selector::Step(step)) = selectors.pop() {
-                self.leaps.last_mut().map_or(&mut self.head, |leap| &mut leap.then).push(step);
-            }
-            return Ok(());
-        }
-        if self.leaps.len() == LEAPS_MAX {
-            return Err("at most 64 segments that select several nodes");
-        }
-        self.leaps.push(Leap { descendant, selectors, then: Vec::new() });
-        Ok(())
-    }
-}
-
-struct Parser<'t> {
-    text: &'t str,
-    at: usize,
+pub(super) struct Parser<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+    /// The segments so far that may select several nodes, filters included.
+    leaps: usize,
+    /// How deep filters nest here.
+    pub(super) nesting: usize,
+    /// Whether a filter begins a query at the document.
+    pub(super) reads_document: bool,
 }
 
 impl Parser<'_> {
-    fn defect(&self, expected: &'static str) -> PathDefect {
-        PathDefect { offset: self.at, expected, filter: false }
+    pub(super) fn defect(&self, expected: &'static str) -> PathDefect {
+        self.defect_at(self.at, expected)
     }
 
-    fn peek(&self) -> Option<u8> {
+    #[expect(clippy::unused_self, reason = "reads as its sibling")]
+    pub(super) fn defect_at(&self, offset: usize, expected: &'static str) -> PathDefect {
+        PathDefect { offset, expected }
+    }
+
+    /// Segments as far as they go.
+    pub(super) fn segments(&mut self) -> Result<Path, PathDefect> {
+        let mut path = Path::default();
+        while let Some(Segment { descendant, mut selectors }) = self.segment()? {
+            if !descendant && selectors.len() == 1 && matches!(selectors.first(), Some(Selector::Step(_))) {
+                if let Some(Selector::Step(step)) = selectors.pop() {
+                    path.leaps.last_mut().map_or(&mut path.head, |leap| &mut leap.then).push(step);
+                }
+                continue;
+            }
+            if self.leaps == LEAPS_MAX {
+                return Err(self.defect("at most 64 segments that select several nodes"));
+            }
+            self.leaps += 1;
+            path.leaps.push(Leap { descendant, selectors, then: Vec::new() });
+        }
+        Ok(path)
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
         self.peek_at(0)
     }
 
-    fn peek_at(&self, ahead: usize) -> Option<u8> {
+    pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
         self.text.as_bytes().get(self.at.saturating_add(ahead)).copied()
     }
 
-    fn eat(&mut self, byte: u8) -> bool {
+    pub(super) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         if found {
             self.at += 1;
@@ -91,7 +100,7 @@ impl Parser<'_> {
         self.text.get(self.at..).and_then(|rest| rest.chars().next())
     }
 
-    fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
@@ -157,7 +166,10 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(Selector::Wildcard)
             }
-            Some(b'?') => Err(PathDefect { filter: true, ..self.defect("a selector other than a filter") }),
+            Some(b'?') => {
+                self.at += 1;
+                self.filter().map(|filter| Selector::Filter(Box::new(filter)))
+            }
             Some(b':' | b'-' | b'0'..=b'9') => self.index_or_slice(),
             _ => Err(self.defect("a selector")),
         }
@@ -210,14 +222,12 @@ impl Parser<'_> {
             self.at += 1;
         }
         let value = self.text.get(start..self.at).and_then(|digits| digits.parse::<i64>().ok());
-        value.filter(|n| n.abs() <= INDEX_MAX).ok_or(PathDefect {
-            offset: start,
-            expected: "an integer of at most 2^53 - 1",
-            filter: false,
-        })
+        value
+            .filter(|n| n.abs() <= INDEX_MAX)
+            .ok_or_else(|| self.defect_at(start, "an integer of at most 2^53 - 1"))
     }
 
-    fn quoted(&mut self, quote: u8) -> Result<String, PathDefect> {
+    pub(super) fn quoted(&mut self, quote: u8) -> Result<String, PathDefect> {
         self.at += 1;
         let mut out = String::new();
         loop {
@@ -298,7 +308,7 @@ mod tests {
 
     fn refused(text: &str, offset: usize) {
         let defect = parse(text, 1).expect_err(text);
-        assert_eq!((defect.offset, defect.filter), (offset, false), "{text}: {defect}");
+        assert_eq!(defect.offset, offset, "{text}: {defect}");
     }
 
     #[test]
@@ -326,11 +336,6 @@ mod tests {
         refused("$['\\ud800']", 9);
         refused("$['\u{1}']", 3);
         refused(&format!("${}", "[*]".repeat(LEAPS_MAX + 1)), 1 + 3 * (LEAPS_MAX + 1));
-    }
-
-    #[test]
-    fn filters_are_told_apart() {
-        assert!(parse("$.a[?@.b]", 1).is_err_and(|defect| defect.filter && defect.offset == 4));
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The walk of a compiled path over a value, in the order of RFC 9535.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 
 use jaren_json::Value;
 
+use super::filter::View;
 use super::{Leap, Path, Selector, Step};
 
 /// Follows single steps; `None` where one of them finds nothing.
@@ -34,6 +36,45 @@ impl Track for () {
     fn child(&mut self, (): (), _: &Value, _: usize) {}
 }
 
+/// What a walk needs beside its nodes.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'c> {
+    /// The document: `$` in filters.
+    pub(crate) root: &'c Value,
+    pub(crate) budget: &'c Budget,
+}
+
+/// How many nodes walks may still look at.
+#[derive(Debug)]
+pub(crate) struct Budget(Cell<u64>);
+
+impl Budget {
+    pub(crate) fn new(nodes: u64) -> Self {
+        Self(Cell::new(nodes))
+    }
+
+    /// What is left of it.
+    pub(crate) fn left(&self) -> u64 {
+        self.0.get()
+    }
+
+    #[inline]
+    fn spend<E>(&self) -> Result<(), Halt<E>> {
+        let left = self.0.get().checked_sub(1).ok_or(Halt::Spent)?;
+        self.0.set(left);
+        Ok(())
+    }
+}
+
+/// Why a walk ended early.
+#[derive(Debug)]
+pub(crate) enum Halt<E> {
+    /// Its budget is spent.
+    Spent,
+    /// Whoever received its nodes said so.
+    By(E),
+}
+
 /// A node of a walk.
 type Node<'v, T> = (&'v Value, <T as Track>::Place);
 /// What receives the nodes that a walk finds, in order.
@@ -53,21 +94,23 @@ fn track_into<'v, T: Track>(track: &mut T, node: Node<'v, T>, steps: &[Step]) ->
 }
 
 impl Path {
-    /// Calls `found` with each node that the path selects from `root`, in order.
+    /// Calls `found` with each node that the path selects from `start`, in order; filters see `document`.
     pub(crate) fn walk<'v, T: Track>(
         &self,
         track: &mut T,
-        root: Node<'v, T>,
+        document: &Value,
+        start: Node<'v, T>,
         found: &mut dyn FnMut(&mut T, Node<'v, T>),
     ) {
-        let Some(node) = track_into(track, root, &self.head) else { return };
-        let walked = walk::<_, Infallible>(track, node, &self.leaps, &mut |track, node| {
+        let Some(node) = track_into(track, start, &self.head) else { return };
+        let around = Around { root: document, budget: &Budget::new(u64::MAX) };
+        let walked = walk::<_, Infallible>(track, around, node, &self.leaps, &mut |track, node| {
             found(track, node);
             Ok(())
         });
         match walked {
-            Ok(()) => {}
-            Err(never) => match never {},
+            Ok(()) | Err(Halt::Spent) => {}
+            Err(Halt::By(never)) => match never {},
         }
     }
 }
@@ -76,22 +119,23 @@ impl Path {
 /// Recursion is bounded by the number of leaps.
 pub(crate) fn walk<'v, T: Track, E>(
     track: &mut T,
+    around: Around<'_>,
     node: Node<'v, T>,
     leaps: &[Leap],
     found: Found<'_, 'v, T, E>,
-) -> Result<(), E> {
-    let Some((leap, rest)) = leaps.split_first() else { return found(track, node) };
+) -> Result<(), Halt<E>> {
+    let Some((leap, rest)) = leaps.split_first() else { return found(track, node).map_err(Halt::By) };
     let mut onward = |track: &mut T, child: Node<'v, T>| match track_into(track, child, &leap.then) {
-        Some(node) => walk(track, node, rest, found),
+        Some(node) => walk(track, around, node, rest, found),
         None => Ok(()),
     };
     if !leap.descendant {
-        return leap.select(track, node, &mut onward);
+        return leap.select(track, around, node, &mut onward);
     }
     // Preorder: a node before its descendants, children in their own order (RFC 9535 2.5.2.2).
     let mut waiting = vec![node];
     while let Some((value, place)) = waiting.pop() {
-        leap.select(track, (value, place), &mut onward)?;
+        leap.select(track, around, (value, place), &mut onward)?;
         // What has no children would find nothing below it.
         let below = children(value).iter().enumerate().rev().filter(|(_, child)| !children(child).is_empty());
         waiting.extend(below.map(|(position, child)| (child, track.child(place, value, position))));
@@ -140,17 +184,20 @@ impl Leap {
     fn select<'v, T: Track, E>(
         &self,
         track: &mut T,
+        around: Around<'_>,
         (value, place): Node<'v, T>,
-        found: Found<'_, 'v, T, E>,
-    ) -> Result<(), E> {
+        found: Found<'_, 'v, T, Halt<E>>,
+    ) -> Result<(), Halt<E>> {
         let all = children(value);
         let mut visit = |position: usize| match all.get(position) {
             Some(child) => {
+                around.budget.spend()?;
                 let place = track.child(place, value, position);
                 found(track, (child, place))
             }
             None => Ok(()),
         };
+        around.budget.spend()?;
         for selector in &self.selectors {
             match (selector, value) {
                 (Selector::Step(step), _) => step.position(value).map_or(Ok(()), &mut visit)?,
@@ -159,6 +206,18 @@ impl Leap {
                     slice(all.len(), *start, *end, *step, &mut visit)?;
                 }
                 (Selector::Slice { .. }, _) => {}
+                (Selector::Filter(filter), _) => {
+                    for (position, node) in all.iter().enumerate() {
+                        around.budget.spend()?;
+                        let passes = filter.passes(View { node, root: around.root, budget: around.budget });
+                        if around.budget.left() == 0 {
+                            return Err(Halt::Spent); // the answer may be wrong
+                        }
+                        if passes {
+                            visit(position)?;
+                        }
+                    }
+                }
             }
         }
         Ok(())

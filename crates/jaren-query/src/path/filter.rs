@@ -1,0 +1,216 @@
+//! Filters of paths (RFC 9535 2.3.5): the compiled form, and whether a node passes.
+//!
+//! A filter reads the node (`@`) and the document (`$`), and it never fails: what is not there is Nothing, which equals
+//! only itself.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+use jaren_json::{Str, Value};
+
+use super::walk::{Around, Budget, walk};
+use super::{Path, Step, step_into};
+use crate::eval::count;
+use crate::iregexp::Pattern;
+use crate::relation::{item_eq, ordered};
+
+/// A logical expression.
+#[derive(Debug)]
+pub(crate) enum Filter {
+    Any(Vec<Filter>),
+    All(Vec<Filter>),
+    Not(Box<Filter>),
+    /// Whether a query selects anything.
+    Exists(Query),
+    Compare(Comparison, Box<[Comparable; 2]>),
+    /// `match()` or `search()`.
+    Matches(Box<Matches>),
+}
+
+/// What `match()` and `search()` look at.
+#[derive(Debug)]
+pub(crate) struct Matches {
+    pub(crate) text: Comparable,
+    /// Where the pattern's text comes from; `pattern` knows a literal one already.
+    pub(crate) pattern_text: Comparable,
+    pub(crate) pattern: Pattern,
+}
+
+/// A query inside a filter.
+#[derive(Debug)]
+pub(crate) struct Query {
+    /// Whether it begins at the node, and not at the document.
+    pub(crate) relative: bool,
+    pub(crate) path: Path,
+}
+
+impl Query {
+    /// Whether it selects at most one node (RFC 9535 2.3.5.1).
+    pub(crate) fn is_singular(&self) -> bool {
+        self.path.leaps.is_empty()
+    }
+}
+
+/// What can be compared: of `ValueType` (RFC 9535 2.4.1).
+#[derive(Debug)]
+pub(crate) enum Comparable {
+    Literal(Value),
+    /// A singular query.
+    Singular {
+        relative: bool,
+        steps: Vec<Step>,
+    },
+    Length(Box<Comparable>),
+    Count(Query),
+    /// `value()`.
+    OnlyValue(Query),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// What a filter sees: the node, the document, and what the walk may still spend.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'v> {
+    pub(crate) node: &'v Value,
+    pub(crate) root: &'v Value,
+    pub(crate) budget: &'v Budget,
+}
+
+impl Filter {
+    /// Whether a node passes. Recursion is bounded by the parser.
+    pub(crate) fn passes(&self, view: View<'_>) -> bool {
+        match self {
+            Self::Any(operands) => operands.iter().any(|operand| operand.passes(view)),
+            Self::All(operands) => operands.iter().all(|operand| operand.passes(view)),
+            Self::Not(operand) => !operand.passes(view),
+            Self::Exists(query) => query.exists(view),
+            Self::Compare(comparison, sides) => {
+                let [left, right] = &**sides;
+                comparison.holds(left.value(view).as_deref(), right.value(view).as_deref())
+            }
+            Self::Matches(matches) => matches.passes(view),
+        }
+    }
+}
+
+impl Query {
+    fn start<'v>(&self, view: View<'v>) -> Option<&'v Value> {
+        step_into(if self.relative { view.node } else { view.root }, &self.path.head)
+    }
+
+    fn exists(&self, view: View<'_>) -> bool {
+        match self.start(view) {
+            Some(_) if self.is_singular() => true,
+            Some(start) => self.each(start, view, |_| ControlFlow::Break(())),
+            None => false,
+        }
+    }
+
+    /// Calls `visit` with each node until it breaks; answers whether it ended early. What a spent budget makes of that does
+    /// not matter, for then the walk around it ends too.
+    fn each<'v>(
+        &self,
+        start: &'v Value,
+        view: View<'v>,
+        mut visit: impl FnMut(&'v Value) -> ControlFlow<()>,
+    ) -> bool {
+        let around = Around { root: view.root, budget: view.budget };
+        let walked =
+            walk(&mut (), around, (start, ()), &self.path.leaps, &mut |(), (node, ())| match visit(node) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(()),
+            });
+        walked.is_err()
+    }
+
+    fn count(&self, view: View<'_>) -> usize {
+        let Some(start) = self.start(view) else { return 0 };
+        let mut nodes = 0;
+        self.each(start, view, |_| {
+            nodes += 1;
+            ControlFlow::Continue(())
+        });
+        nodes
+    }
+
+    fn only<'v>(&self, view: View<'v>) -> Option<&'v Value> {
+        let mut found = None;
+        let several = self.each(self.start(view)?, view, |node| match found {
+            None => {
+                found = Some(node);
+                ControlFlow::Continue(())
+            }
+            Some(_) => ControlFlow::Break(()),
+        });
+        found.filter(|_| !several)
+    }
+}
+
+impl Comparable {
+    /// The value, or Nothing.
+    fn value<'v>(&'v self, view: View<'v>) -> Option<Cow<'v, Value>> {
+        match self {
+            Self::Literal(value) => Some(Cow::Borrowed(value)),
+            Self::Singular { relative, steps } => {
+                step_into(if *relative { view.node } else { view.root }, steps).map(Cow::Borrowed)
+            }
+            Self::Length(operand) => {
+                let length = match &*operand.value(view)? {
+                    Value::String(text) => text.chars().count(),
+                    Value::Array(array) => array.len(),
+                    Value::Object(object) => object.len(),
+                    Value::Null | Value::Bool(_) | Value::Number(_) => return None,
+                };
+                Some(Cow::Owned(Value::Number(count(length))))
+            }
+            Self::Count(query) => Some(Cow::Owned(Value::Number(count(query.count(view))))),
+            Self::OnlyValue(query) => query.only(view).map(Cow::Borrowed),
+        }
+    }
+
+    /// The text where the value is one.
+    fn text(&self, view: View<'_>) -> Option<Str> {
+        match self.value(view)?.as_ref() {
+            Value::String(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl Matches {
+    /// What is no text matches nothing, and a text that is no pattern is matched by nothing (RFC 9535 2.4.6, 2.4.7).
+    fn passes(&self, view: View<'_>) -> bool {
+        let (Some(text), Some(pattern)) = (self.text.text(view), self.pattern_text.text(view)) else {
+            return false;
+        };
+        self.pattern.with(&pattern, |compiled| compiled.as_ref().is_ok_and(|regex| regex.is_match(&text)))
+    }
+}
+
+impl Comparison {
+    /// RFC 9535 2.3.5.2.2.
+    fn holds(self, left: Option<&Value>, right: Option<&Value>) -> bool {
+        let equal = || match (left, right) {
+            (Some(left), Some(right)) => item_eq(left, right),
+            (left, right) => left.is_none() && right.is_none(),
+        };
+        let order = || left.zip(right).and_then(|(left, right)| ordered(left, right));
+        match self {
+            Self::Eq => equal(),
+            Self::Ne => !equal(),
+            Self::Lt => order() == Some(Ordering::Less),
+            Self::Gt => order() == Some(Ordering::Greater),
+            Self::Le => order() == Some(Ordering::Less) || equal(),
+            Self::Ge => order() == Some(Ordering::Greater) || equal(),
+        }
+    }
+}
