@@ -112,14 +112,14 @@ impl Crew {
 /// The handler of a call, and what it is told.
 pub(crate) fn call_of(
     tasks: &Tasks,
-    run: &str,
+    run: Arc<str>,
     call: &StartTask,
     attempt: u32,
     cancel: CancellationToken,
 ) -> (Option<Arc<dyn Handler>>, TaskContext) {
     let shared = |text: &Str| Arc::from(text.as_str());
     let context = TaskContext {
-        run: Arc::from(run),
+        run,
         state: shared(&call.state),
         visit: call.visit,
         node: shared(&call.id),

@@ -16,6 +16,7 @@ use jaren_host::Millis;
 use jaren_json::{Object, Str, Value, value};
 
 use crate::core::{Cause, RunError, Status};
+use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::numbers;
 
@@ -138,6 +139,19 @@ impl RunFailure {
                 Some(Cause::Task(failure)) => Some(failure.clone()),
                 _ => None,
             },
+            at,
+        }
+    }
+
+    /// The store refused what the run has come to.
+    pub(crate) fn of_engine(error: &EngineError, at: Millis) -> Self {
+        RunFailure {
+            code: error.code().into(),
+            message: error.message().into(),
+            pointer: None,
+            state: None,
+            node: None,
+            failure: None,
             at,
         }
     }

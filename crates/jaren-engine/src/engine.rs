@@ -1,15 +1,15 @@
 //! The engine: what starts, opens and messages runs of one store with one set of tasks.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jaren_durable::{Session, SessionId, Storage};
 use jaren_flow::workflow::Workflow;
 use jaren_host::{Clock, Ids, SortableIds, SystemClock};
-use jaren_json::Value;
+use jaren_json::{Report, Value};
 
-use crate::core::RunState;
+use crate::core::{RunState, is_json};
 use crate::documents::{Definition, RUN_KIND, SNAPSHOT};
 use crate::drive::{Attempts, Pilot, Policy};
 use crate::error::EngineError;
@@ -29,6 +29,49 @@ pub(crate) struct Inner {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) policy: Policy,
     pub(crate) grace: Duration,
+    compiled: Compiled,
+}
+
+impl Inner {
+    /// A document that this engine has compiled lately is not compiled again.
+    pub(crate) fn compile(&self, document: &Value) -> Result<Workflow, Report> {
+        if let Some(workflow) = self.compiled.find(document) {
+            return Ok(workflow);
+        }
+        let workflow = Workflow::compile(document, &self.tasks)?;
+        self.compiled.keep(document, &workflow);
+        Ok(workflow)
+    }
+}
+
+/// The last documents compiled with an engine's tasks, the newest last.
+#[derive(Default)]
+struct Compiled(Mutex<Vec<(Value, Workflow)>>);
+
+/// A host runs few kinds of workflows at a time.
+const COMPILED_MAX: usize = 16;
+
+impl Compiled {
+    fn find(&self, document: &Value) -> Option<Workflow> {
+        let compiled = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |kept: &&(Value, Workflow)| kept.0.ptr_eq(document) || kept.0 == *document;
+        compiled.iter().rev().find(same).map(|(_, workflow)| workflow.clone())
+    }
+
+    fn keep(&self, document: &Value, workflow: &Workflow) {
+        let mut compiled = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if compiled.len() >= COMPILED_MAX {
+            compiled.remove(0);
+        }
+        compiled.push((document.clone(), workflow.clone()));
+    }
+}
+
+impl Clone for Compiled {
+    /// Another engine may get other tasks: it compiles for itself.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 /// Runs workflows over one store. Cheap to clone; any number of engines, in any process, may share a store.
@@ -42,8 +85,8 @@ impl Engine {
     pub fn new(storage: Arc<dyn Storage>, tasks: Tasks) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids = Arc::new(SortableIds::system());
-        let policy = Policy::default();
-        Engine { inner: Arc::new(Inner { storage, tasks, clock, ids, policy, grace: GRACE }) }
+        let (policy, compiled) = (Policy::default(), Compiled::default());
+        Engine { inner: Arc::new(Inner { storage, tasks, clock, ids, policy, grace: GRACE, compiled }) }
     }
 
     /// The same with another clock: timers, times of events and failures go by it.
@@ -90,7 +133,10 @@ impl Engine {
     pub async fn start(&self, start: Start) -> Result<Run, EngineError> {
         let inner = &self.inner;
         let Start { document, input, id, attachment } = start;
-        let workflow = Workflow::compile(&document, &inner.tasks)?;
+        if !is_json(&attachment) {
+            return Err(EngineError::invalid("the attachment holds a number that is not JSON"));
+        }
+        let workflow = inner.compile(&document)?;
         let run: Arc<str> = match id {
             Some(id) => id.into(),
             None => inner.ids.mint("run").into(),

@@ -32,6 +32,9 @@ pub enum ErrorKind {
     Storage,
 }
 
+/// The store refused a commit for what is in it: too large, or not JSON.
+const REFUSED: &str = "JE0007";
+
 #[derive(Debug)]
 enum Source {
     None,
@@ -96,6 +99,16 @@ impl EngineError {
     pub(crate) fn commit_lost() -> Self {
         let message = "the commit's task ended early, so its outcome is unknown; drive the run again";
         Self::new(ErrorKind::Storage, "JF2009", message)
+    }
+
+    /// Did the store, which works, refuse a commit for what is in it?
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.0.code == REFUSED
+    }
+
+    /// What happened, without the code.
+    pub(crate) fn message(&self) -> &str {
+        &self.0.message
     }
 
     /// The sort of error.
@@ -239,8 +252,8 @@ impl From<CommitError> for EngineError {
             CommitError::Storage(error) => error.into(),
             CommitError::Session(error) => error.into(),
             other => {
-                let message = format!("a checkpoint cannot be stored: {other}");
-                EngineError::new(ErrorKind::Storage, "JF2009", message).caused_by(other)
+                let message = format!("what is to be stored cannot be: {other}");
+                EngineError::new(ErrorKind::Storage, REFUSED, message).caused_by(other)
             }
         }
     }

@@ -129,6 +129,11 @@ async fn append(session: &mut Session, id: String, event: Value, at: Millis) -> 
                     _ => return Err(error.into()),
                 }
             }
+            CommitError::Refused(_) | CommitError::Value { .. } => {
+                return Err(
+                    EngineError::invalid(format!("the event cannot be stored: {error}")).caused_by(error)
+                );
+            }
             _ => return Err(error.into()),
         }
         if session.refresh().await.is_err() {

@@ -1,7 +1,6 @@
 //! Reading a stored run back: its definition, its compiled workflow, and its checked state.
 
 use jaren_durable::{Session, Singleton};
-use jaren_flow::workflow::Workflow;
 use jaren_json::Value;
 
 use crate::core::RunState;
@@ -23,7 +22,7 @@ pub(crate) async fn load(engine: &Inner, session: &mut Session) -> Result<Loaded
         return Err(EngineError::unknown_flag(flag));
     }
     let snapshot = required(session, &SNAPSHOT).await?;
-    let workflow = Workflow::compile(&definition.document, &engine.tasks)?;
+    let workflow = engine.compile(&definition.document)?;
     let input = snapshot.get("context").and_then(|context| context.get("input")).cloned().unwrap_or_default();
     let state = RunState::restore(workflow, session.id().as_str(), &snapshot, &input)?;
     Ok(Loaded { definition, state })

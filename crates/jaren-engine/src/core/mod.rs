@@ -30,6 +30,7 @@
 //! ```
 
 mod activation;
+mod context;
 pub(crate) mod dataflow;
 mod error;
 pub(crate) mod record;
@@ -156,6 +157,9 @@ pub enum Output {
     Save(SavePoint),
     /// To be started, once it may.
     Start(StartTask),
+    /// The wait failed over this arrival, so that the attempt ends here. It is gone with the failure, or it would fail
+    /// every further attempt.
+    Refused(Consumed),
     /// The tasks of this activation are not needed any more: cancel them.
     Abandon {
         /// The activation.

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use jaren_flow::FlowError;
 use jaren_flow::statechart::{self, StepResult};
 use jaren_flow::workflow::{self, Form, Workflow};
-use jaren_json::{Object, Str, Value, value};
+use jaren_json::{Str, Value, value};
 
 use super::activation::Activation;
+use super::context;
 use super::dataflow::{DagRun, Surroundings, TaskCall, is_json};
 use super::error::{Cause, RunError};
 use super::record::{NodeStatus, Record};
@@ -54,12 +55,12 @@ impl RunState {
         if !is_json(&input) {
             return Err(RunError::new("JF2016", "the run's input holds a number that is not JSON"));
         }
-        let context = fresh_context(input);
+        let context = context::fresh(input);
         let scope = Value::Object(context.clone());
         let at = statechart::Step { now: Some(now.unwrap_or(0.0)), context: Some(&scope), payload: None };
         let started = workflow.chart().start(&at).map_err(RunError::from_flow)?;
         let status = if started.is_final { Status::Done } else { Status::Running };
-        let context = admit(&workflow, &context, &started.entered)?;
+        let context = context::admit(&workflow, &context, &started.entered)?;
         let snapshot = Snapshot::fresh(run, workflow.identity(), started.state, context, status);
         let mut state = RunState::at(workflow, run, snapshot);
         state.phase = Phase::More;
@@ -235,16 +236,14 @@ impl RunState {
             }
         }
         while let Some(arrival) = self.inbox.pop_front() {
-            let name = arrival.event.get("type").and_then(Value::as_str).unwrap_or_default();
-            let payload = arrival.event.get("payload").unwrap_or(&Value::Null);
-            let moved = self.control(&workflow::event_name(name), payload)?;
-            let accepted = moved.changed;
-            if accepted {
-                self.snapshot.set_context(self.snapshot.context().with("event", &arrival.event));
-            }
-            self.apply(moved, Some(Consumed { id: arrival.id, accepted }), out)?;
-            if accepted {
-                return Ok(None);
+            let id = arrival.id.clone();
+            match self.deliver(arrival, out) {
+                Ok(true) => return Ok(None),
+                Ok(false) => {}
+                Err(error) => {
+                    out.push(Output::Refused(Consumed { id, accepted: false }));
+                    return Err(error);
+                }
             }
         }
         self.snapshot.set_status(Status::Waiting);
@@ -252,6 +251,19 @@ impl RunState {
         let (active, generation) = (self.actives(), self.snapshot.generation());
         out.push(Output::Record { after: generation, record: Record::Waiting { active, generation } });
         Ok(Some(waiting(&self.workflow, &self.snapshot)))
+    }
+
+    /// Offers an event to the wait. Answers whether it was taken.
+    fn deliver(&mut self, arrival: Arrival, out: &mut Vec<Output>) -> Result<bool, RunError> {
+        let name = arrival.event.get("type").and_then(Value::as_str).unwrap_or_default();
+        let payload = arrival.event.get("payload").unwrap_or(&Value::Null);
+        let moved = self.control(&workflow::event_name(name), payload)?;
+        let accepted = moved.changed;
+        if accepted {
+            self.snapshot.set_context(self.snapshot.context().with("event", &arrival.event));
+        }
+        self.apply(moved, Some(Consumed { id: arrival.id, accepted }), out)?;
+        Ok(accepted)
     }
 
     /// One event to the statechart.
@@ -273,7 +285,7 @@ impl RunState {
             let error = RunError::new("JF2016", first.message()).at(first.pointer().to_string());
             return Err(error.in_state(self.snapshot.active()).because(Cause::Guard(Box::new(first))));
         }
-        let context = admit(&self.workflow, self.snapshot.context(), &moved.entered)?;
+        let context = context::admit(&self.workflow, self.snapshot.context(), &moved.entered)?;
         self.snapshot.set_context(context);
         self.snapshot.set_control(moved.state);
         self.snapshot.set_status(if moved.is_final { Status::Done } else { Status::Running });
@@ -388,7 +400,7 @@ impl RunState {
         out: &mut Vec<Output>,
     ) -> Result<(), RunError> {
         let event = if ended.is_ok() { workflow::DONE } else { workflow::ERROR };
-        let data = ended.unwrap_or_else(|error| catch_data(&error));
+        let data = ended.unwrap_or_else(|error| context::catch_data(&error));
         let before = self.snapshot.clone();
         let finished = self.finish_with(id, event, data, out);
         finished.inspect_err(|_| self.snapshot = before)
@@ -409,9 +421,7 @@ impl RunState {
         }
         self.snapshot.set_context(self.snapshot.context().with("data", &data));
         let moved = self.control(event, &Value::Null)?;
-        let results =
-            self.snapshot.context().get("results").and_then(Value::as_object).cloned().unwrap_or_default();
-        self.snapshot.set_context(self.snapshot.context().with("results", results.with(id, data)));
+        self.snapshot.set_context(context::with_result(self.snapshot.context(), id, data));
         self.snapshot.set_pending(None);
         self.apply(moved, None, out)
     }
@@ -460,41 +470,10 @@ impl Surroundings for Around<'_> {
     }
 }
 
-/// The context of a run that begins (workflow §2).
-fn fresh_context(input: Value) -> Object {
-    let members = [
-        ("input", input.clone()),
-        ("data", input),
-        ("event", Value::Null),
-        ("results", Value::Object(Object::default())),
-        ("visits", Value::Object(Object::default())),
-    ];
-    members.into_iter().collect()
-}
-
-/// Counts the states that were entered, against their limits (workflow §1).
-fn admit(workflow: &Workflow, context: &Object, entered: &[Str]) -> Result<Object, RunError> {
-    let mut record = context.get("visits").and_then(Value::as_object).cloned().unwrap_or_default();
-    for state in entered {
-        let visits = record.get(state).and_then(Value::as_u64).unwrap_or(0) + 1;
-        if workflow.limit(state).is_some_and(|limit| visits > limit) {
-            let reason = format!("the state was entered as often as its limit allows, {} times", visits - 1);
-            return Err(RunError::new("JF2015", reason).at(state.as_str()).in_state(state.clone()));
-        }
-        record = record.with(state, count(visits));
-    }
-    Ok(context.with("visits", record))
-}
-
 /// The phase of a run that rests in a wait.
 fn waiting(workflow: &Workflow, snapshot: &Snapshot) -> Phase {
     // The snapshot is this chart's own, so it can be asked.
     let named = workflow.chart().events(snapshot.control()).unwrap_or_default();
     let events = named.iter().filter_map(|name| name.strip_prefix("event:")).map(Str::from).collect();
     Phase::Waiting { events, deadline: snapshot.control().deadline() }
-}
-
-/// `{error: {code, message, nodeId}}`: the data that a `catch` target starts with (workflow §2).
-fn catch_data(error: &RunError) -> Value {
-    value!({ "error": { "code": error.code(), "message": error.to_string(), "nodeId": error.node() } })
 }

@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::Policy;
 use super::cargo::{Cargo, Landed};
-use crate::core::{SaveCause, SavePoint, Status};
+use crate::core::{Consumed, SaveCause, SavePoint, Snapshot, Status};
 use crate::documents::{RunFailure, RunStatus};
 use crate::error::EngineError;
 
@@ -50,8 +50,9 @@ pub(super) struct Ledger {
     definition: Option<(Value, String)>,
     /// Save points that are not on their way yet.
     staged: VecDeque<SavePoint>,
-    /// The failure of this attempt, not on its way yet.
+    /// The failure of this attempt, not on its way yet, and the event that it came of.
     untold: Option<RunFailure>,
+    refused: Option<Consumed>,
     /// The status of the newest save point.
     status: Status,
     /// The generation that the store holds; none before the run's first commit.
@@ -69,6 +70,7 @@ impl Ledger {
             definition: None,
             staged: VecDeque::new(),
             untold: None,
+            refused: None,
             status: Status::Running,
             durable,
         }
@@ -83,6 +85,12 @@ impl Ledger {
         self.staged.push_back(point);
     }
 
+    /// The event ends with the failure that it caused.
+    pub(super) fn refuse(&mut self, consumed: Consumed) {
+        self.refused = Some(consumed);
+    }
+
+    /// The failure of the attempt; it is stored after all save points.
     pub(super) fn tell(&mut self, failure: RunFailure) {
         self.untold = Some(failure);
     }
@@ -96,6 +104,7 @@ impl Ledger {
     pub(super) fn give_up(&mut self) {
         self.staged.clear();
         self.untold = None;
+        self.refused = None;
     }
 
     /// Sends the next commit on its way, if there is one to send and none in flight.
@@ -125,15 +134,20 @@ impl Ledger {
             (None, None) => self.status.into(),
         };
         let claims = points.iter().any(|point| point.cause == SaveCause::Claim);
-        let consumed = points.into_iter();
-        let consumed = consumed.filter_map(|point| Some((point.consumed?, point.snapshot.generation())));
+        let taken = points.into_iter();
+        let taken = taken.filter_map(|point| Some((point.consumed?, point.snapshot.generation())));
+        let mut consumed: Vec<(Consumed, u64)> = taken.collect();
+        if failure.is_some() {
+            let generation = snapshot.as_ref().map(Snapshot::generation).or(self.durable).unwrap_or(0);
+            consumed.extend(self.refused.take().map(|refused| (refused, generation)));
+        }
         Cargo {
             token: self.token.clone(),
             base: self.durable,
             snapshot,
             saves: saves as u64,
             claims,
-            consumed: consumed.collect(),
+            consumed,
             definition: self.definition.take(),
             failure,
             status,

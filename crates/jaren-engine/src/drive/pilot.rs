@@ -205,6 +205,7 @@ impl Pilot {
                 Output::Save(point) => self.ledger.stage(point),
                 Output::Start(call) => self.hold(call.after, Held::Start(call)),
                 Output::Record { after, record } => self.hold(after, Held::Show(record)),
+                Output::Refused(consumed) => self.ledger.refuse(consumed),
                 Output::Abandon { activation } => {
                     self.crew.abandon(activation);
                     let void =
@@ -252,7 +253,7 @@ impl Pilot {
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
         drive.tell(&Record::Started { state, visit, node, attempt });
         let token = self.crew.token(call.activation);
-        let (handler, context) = call_of(&self.engine.tasks, &self.run, &call, attempt, token);
+        let (handler, context) = call_of(&self.engine.tasks, self.run.clone(), &call, attempt, token);
         self.crew.start(call, handler, context, Some(self.engine.clock.clone()));
     }
 
@@ -338,14 +339,27 @@ impl Pilot {
     }
 
     async fn land(&mut self, flown: Result<Box<Flown>, JoinError>, drive: &Drive) -> Result<(), EngineError> {
-        let Landing::Durable(durable) = self.ledger.land(flown)? else { return Err(EngineError::fenced()) };
+        let durable = match self.ledger.land(flown) {
+            Ok(Landing::Durable(durable)) => durable,
+            Ok(Landing::Exists) => return Err(EngineError::fenced()),
+            Err(error) => {
+                let failure =
+                    error.is_refusal().then(|| RunFailure::of_engine(&error, self.engine.clock.now()));
+                self.break_off(error);
+                // The store works but does not take this: that can still be told.
+                if let Some(failure) = failure {
+                    self.ledger.tell(failure);
+                }
+                return Ok(());
+            }
+        };
         for id in &durable.consumed {
             self.seen.remove(&**id);
         }
         let (generation, saves) = (durable.generation, durable.saves);
         tracing::debug!(target: "jaren::engine", run = &*self.run, generation, saves, "committed");
         drive.tell(&Record::Committed { generation, saves });
-        if durable.met && !matches!(self.state.phase(), Phase::Failed(_)) {
+        if durable.met && self.broken.is_none() && !matches!(self.state.phase(), Phase::Failed(_)) {
             self.arrivals().await?;
         }
         Ok(())

@@ -248,7 +248,7 @@ impl Turn<'_> {
             input: call.input,
         };
         let token = self.crew.token(ACTIVATION);
-        let (handler, context) = call_of(&self.dags.tasks, &self.call.run, &start, 1, token);
+        let (handler, context) = call_of(&self.dags.tasks, Arc::from(&*self.call.run), &start, 1, token);
         self.crew.start(start, handler, context, None);
     }
 

@@ -250,6 +250,8 @@ impl Turn<'_> {
             match output {
                 Output::Save(point) => self.save(&point).await?,
                 Output::Start(call) => self.start(call),
+                // A store of the host's keeps no inbox: the call's event is gone with the call.
+                Output::Refused(_) => {}
                 Output::Abandon { activation } => self.crew.abandon(activation),
                 Output::Record { record, .. } => self.call.drive.tell(&record),
             }
@@ -262,7 +264,7 @@ impl Turn<'_> {
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
         self.call.drive.tell(&Record::Started { state, visit, node, attempt });
         let token = self.crew.token(call.activation);
-        let (handler, context) = call_of(&self.runs.tasks, &self.call.run, &call, attempt, token);
+        let (handler, context) = call_of(&self.runs.tasks, Arc::from(&*self.call.run), &call, attempt, token);
         self.crew.start(call, handler, context, None);
     }
 

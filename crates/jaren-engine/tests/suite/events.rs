@@ -109,3 +109,23 @@ async fn events_that_make_no_sense_are_refused() {
     let unknown = engine.send("nobody", Event::new("ok", Value::Null)).await.unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::NotFound);
 }
+
+#[tokio::test]
+async fn an_event_that_breaks_a_guard_fails_one_attempt_only() {
+    let world = World::new();
+    let document = crate::support::workflow(value!({
+        "begin": { "on": [{ "event": "go", "guard": { "$idiv": [1, "$.payload"] }, "to": "end" }] },
+        "end": { "final": true }
+    }));
+    world.run(&document, value!(1)).await.unwrap();
+    let engine = world.engine();
+    engine.send("r", event("go", value!(0), "bad")).await.unwrap();
+    engine.send("r", event("go", value!(1), "good")).await.unwrap();
+    let mut run = engine.open("r").await.unwrap();
+    let error = run.drive(Drive::new()).await.unwrap_err();
+    assert_eq!(error.code(), "JF2016");
+    let view = world.view("r").await;
+    assert_eq!((view.status, &*view.state), (RunStatus::Failed, "/states/begin"));
+    assert_eq!(view.inbox.iter().map(|event| &*event.id).collect::<Vec<_>>(), ["good"]);
+    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(1)));
+}

@@ -7,6 +7,7 @@ use jaren_engine::{Drive, ErrorKind, Failure, Observer, Record, RunStatus, Start
 use jaren_host::Millis;
 use jaren_json::{Value, value};
 
+use crate::faulty::{Fault, Faulty};
 use crate::support::{World, chain, done, work, workflow};
 
 fn one(task: &str) -> Value {
@@ -111,4 +112,16 @@ async fn a_panicking_observer_does_not_matter() {
     let world = World::new();
     let mut run = world.engine().start(Start::new(chain(2), value!(1)).id("r")).await.unwrap();
     assert_eq!(run.drive(Drive::new().observed_by(Bomb)).await.unwrap(), done(value!(3)));
+}
+
+#[tokio::test]
+async fn an_answer_that_the_store_does_not_take_is_a_stored_failure() {
+    let world = World::over(Faulty::new(Some((2, Fault::Unstorable))));
+    let mut run = world.engine().start(Start::new(chain(2), value!(1)).id("r")).await.unwrap();
+    let error = run.drive(Drive::new()).await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Storage, "JE0007"));
+    let view = world.view("r").await;
+    assert_eq!((view.status, &*view.state), (RunStatus::Failed, "/states/begin"));
+    assert_eq!(view.failure.unwrap().code, "JE0007");
+    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(3)));
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Commit, FamilyQuery, MemoryStorage, Outcome, Page, Retry, Seq, SessionId,
-    SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+    Address, At, Batch, BoxFuture, Commit, FamilyQuery, MemoryStorage, Outcome, Page, Refusal, RefusalKind,
+    Retry, Seq, SessionId, SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
 };
 use tokio::sync::Semaphore;
 
@@ -22,6 +22,8 @@ pub(crate) enum Fault {
     NotWritten,
     /// Nothing is written, and the reply says so; everything works afterwards.
     Refused,
+    /// The batch is too large for the store, which works.
+    Unstorable,
 }
 
 #[derive(Debug, Default)]
@@ -89,6 +91,10 @@ impl Storage for Faulty {
                 }
                 Some(Fault::NotWritten) => Err(failed(Retry::Unknown)),
                 Some(Fault::Refused) => Err(failed(Retry::Safe)),
+                Some(Fault::Unstorable) => {
+                    let kind = RefusalKind::Limit { what: "bytes of a batch", max: 1, found: 2 };
+                    Ok(vec![Outcome::Refused(Refusal { session: None, address: None, kind })])
+                }
             }
         })
     }
