@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use crate::{Address, BodyError};
+
 /// Whether the same operation may be tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,6 +70,18 @@ impl StorageError {
         message: impl Into<String>,
     ) -> Self {
         Self(Box::new(Inner { kind, retry, operation, message: message.into(), source: None }))
+    }
+
+    /// A revision that is no longer kept.
+    pub fn not_retained(address: &Address) -> Self {
+        let message = format!("{address} keeps only its newest revision, which is after the asked commit");
+        Self::new(StorageErrorKind::NotRetained, Retry::Never, "read a document", message)
+    }
+
+    /// A stored body that cannot be read.
+    pub fn corrupt(address: &Address, error: BodyError) -> Self {
+        let message = format!("the stored revisions of {address} cannot be replayed");
+        Self::new(StorageErrorKind::Corrupt, Retry::Never, "read a document", message).with_source(error)
     }
 
     /// The same with its cause.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jaren_durable::{CommitError, Seq, Session, SessionId, Singleton, Storage};
 use jaren_json::value;
@@ -68,11 +68,12 @@ async fn waiting_notices_the_commits_of_another_storage() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_busy_storage_does_not_starve_another() {
     const COMMITS: u32 = 50;
+    const WRITERS: u32 = 8;
     let folder = tempfile::tempdir().unwrap();
     let (busy, other) = (open(&folder), open(&folder));
     let stop = Arc::new(AtomicBool::new(false));
     let mut writers = Vec::new();
-    for writer in 0..8 {
+    for writer in 0..WRITERS {
         let (busy, stop) = (busy.clone(), stop.clone());
         writers.push(tokio::spawn(async move {
             let mut session = Session::create(busy, id(&format!("busy-{writer}")), "test");
@@ -85,17 +86,15 @@ async fn a_busy_storage_does_not_starve_another() {
         }));
     }
     let mut session = Session::create(other, id("other"), "test");
-    let begun = Instant::now();
     for n in 0..COMMITS {
         put(&mut session, n).await.unwrap();
     }
-    let each = begun.elapsed() / COMMITS;
     stop.store(true, Ordering::Relaxed);
     let mut total = 0;
     for writer in writers {
         total += writer.await.unwrap();
     }
-    assert!(total > COMMITS, "the busy storage was busy");
-    // Far above what it takes, far below what starving costs.
-    assert!(each < Duration::from_millis(50), "{each:?} a commit beside {total} others");
+    assert!(total > COMMITS, "the busy storage was busy: {total}");
+    // Turn by turn the busy one makes a group or two for each commit of the other; starving it makes hundreds.
+    assert!(total < COMMITS * WRITERS * 10, "{total} commits beside {COMMITS}");
 }

@@ -8,9 +8,9 @@ use jaren_host::Millis;
 
 use crate::records::Replay;
 use crate::{
-    Address, At, Batch, Body, BodyError, Change, Commit, Committed, Conflict, Expected, FamilyQuery, Labels,
-    Outcome, Page, Refusal, Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord,
-    SessionsQuery, StorageError, StorageErrorKind, Stored, Write, limits,
+    Address, At, Batch, Change, Commit, Committed, Conflict, Expected, FamilyQuery, Labels, Outcome, Page,
+    Refusal, Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord, SessionsQuery,
+    StorageError, StorageErrorKind, Stored, Write, limits,
 };
 
 #[derive(Default)]
@@ -36,16 +36,9 @@ struct Document {
     retention: Retention,
     created: Seq,
     retired: Option<Seq>,
-    revisions: Vec<(Seq, u32, Content)>,
+    /// Bases and deltas; the first is a base.
+    revisions: Vec<(Seq, Revision)>,
 }
-
-enum Content {
-    Base(Body),
-    Delta(Body),
-}
-
-/// The new labels of each session of a batch whose conditions all hold.
-type Checked = Vec<Labels>;
 
 impl State {
     pub(super) fn apply(&mut self, batch: &Batch, time: Millis) -> Outcome {
@@ -59,8 +52,8 @@ impl State {
         }
     }
 
-    /// All conditions, before anything is written.
-    fn check(&self, batch: &Batch) -> Result<Checked, Outcome> {
+    /// All conditions, before anything is written. Answers the new labels of each session.
+    fn check(&self, batch: &Batch) -> Result<Vec<Labels>, Outcome> {
         batch.check().map_err(Outcome::Refused)?;
         for part in &batch.sessions {
             let found = self.head(&part.session);
@@ -245,19 +238,15 @@ impl Kept {
         }
         let document = all.last_mut()?;
         let revision = match write {
-            Write::Base { version, body, .. } => {
-                document.revisions.push((seq, *version, Content::Base(body.clone())));
-                Revision::Base { version: *version, body: body.clone() }
-            }
-            Write::Delta { version, body, .. } => {
-                document.revisions.push((seq, *version, Content::Delta(body.clone())));
-                Revision::Delta { version: *version, body: body.clone() }
-            }
-            Write::Retire { .. } => {
-                document.retired = Some(seq);
-                Revision::Retired
-            }
+            Write::Base { version, body, .. } => Revision::Base { version: *version, body: body.clone() },
+            Write::Delta { version, body, .. } => Revision::Delta { version: *version, body: body.clone() },
+            Write::Retire { .. } => Revision::Retired,
         };
+        if revision == Revision::Retired {
+            document.retired = Some(seq);
+        } else {
+            document.revisions.push((seq, revision.clone()));
+        }
         let (retention, created) = (document.retention, document.created);
         Some(Change { address: address.clone(), retention, created, revision })
     }
@@ -266,43 +255,34 @@ impl Kept {
 impl Document {
     /// The schema version of the newest revision.
     fn version(&self) -> u32 {
-        self.revisions.last().map_or(0, |(_, version, _)| *version)
+        match self.revisions.last() {
+            Some((_, Revision::Base { version, .. } | Revision::Delta { version, .. })) => *version,
+            _ => 0,
+        }
     }
 
     fn materialize(&self, address: &Address, at: Seq) -> Result<Stored, StorageError> {
-        let newest = self.revisions.last().map_or(Seq::ZERO, |(seq, ..)| *seq);
+        let newest = self.revisions.last().map_or(Seq::ZERO, |(seq, _)| *seq);
         if self.retention == Retention::Current && newest > at {
             return Err(StorageError::not_retained(address));
         }
-        let visible = self.revisions.iter().filter(|(seq, ..)| *seq <= at);
-        let mut replay = None;
-        for (seq, version, content) in visible {
-            let step = match (content, &mut replay) {
-                (Content::Base(body), _) => {
-                    Replay::base(*seq, *version, body).map(|base| replay = Some(base))
+        let corrupt = |error| StorageError::corrupt(address, error);
+        let visible = self.revisions.iter().rev().skip_while(|(seq, _)| *seq > at);
+        let mut deltas = Vec::new();
+        for (seq, revision) in visible {
+            match revision {
+                Revision::Base { version, body } => {
+                    let mut replay = Replay::base(*seq, *version, body).map_err(corrupt)?;
+                    for (seq, body) in deltas.into_iter().rev() {
+                        replay.delta(seq, body).map_err(corrupt)?;
+                    }
+                    return Ok(replay.finish(address.clone(), self.retention, self.created));
                 }
-                (Content::Delta(body), Some(replay)) => replay.delta(*seq, body),
-                (Content::Delta(_), None) => Ok(()),
-            };
-            step.map_err(|error| StorageError::corrupt(address, error))?;
+                Revision::Delta { body, .. } => deltas.push((*seq, body)),
+                Revision::Retired => {}
+            }
         }
-        let replay = replay.ok_or_else(|| {
-            StorageError::new(StorageErrorKind::Corrupt, Retry::Never, "read a document", "it has no base")
-        })?;
-        Ok(replay.finish(address.clone(), self.retention, self.created))
-    }
-}
-
-impl StorageError {
-    /// A revision that is no longer kept.
-    pub fn not_retained(address: &Address) -> Self {
-        let message = format!("{address} keeps only its newest revision, which is after the asked commit");
-        Self::new(StorageErrorKind::NotRetained, Retry::Never, "read a document", message)
-    }
-
-    /// A stored body that cannot be read.
-    pub fn corrupt(address: &Address, error: BodyError) -> Self {
-        let message = format!("the stored revisions of {address} cannot be replayed");
-        Self::new(StorageErrorKind::Corrupt, Retry::Never, "read a document", message).with_source(error)
+        let message = "a stored document has no base";
+        Err(StorageError::new(StorageErrorKind::Corrupt, Retry::Never, "read a document", message))
     }
 }
