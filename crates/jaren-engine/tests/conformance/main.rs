@@ -1,4 +1,5 @@
 //! The `workflow` and `dag` cases of the conformance corpus that run something, through the formats' own ports.
+#![cfg(test)]
 
 mod corpus;
 mod dags;

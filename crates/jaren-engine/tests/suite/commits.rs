@@ -28,12 +28,12 @@ async fn saved(storage: &Arc<dyn Storage>, commits: u64) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_sequential_step_costs_one_commit() {
-    for steps in [1, 10, 100] {
+    for steps in [1u16, 10, 100] {
         let storage = Faulty::new(None);
         let world = World::over(storage.clone());
-        let result = world.run(&chain(steps), value!(0)).await.unwrap();
-        assert_eq!(result, done(Value::Number(steps as f64)));
-        assert_eq!(storage.commits(), steps + 1, "the start, and one a step");
+        let result = world.run(&chain(steps.into()), value!(0)).await.unwrap();
+        assert_eq!(result, done(Value::from(steps)));
+        assert_eq!(storage.commits(), usize::from(steps) + 1, "the start, and one a step");
     }
 }
 

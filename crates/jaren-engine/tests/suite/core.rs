@@ -63,7 +63,7 @@ fn a_completion_and_the_next_admission_are_one_step() {
     assert_eq!(calls(&second)[0].after, 9);
     assert!(matches!(second.phase, Phase::Working));
     // Work that ended at 5 moved the run's time.
-    assert_eq!(run.snapshot().control().time(), 5.0);
+    assert_eq!(run.snapshot().control().to_value().get("time"), Some(&value!(5)));
 }
 
 #[test]

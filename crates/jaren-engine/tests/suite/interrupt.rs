@@ -66,7 +66,7 @@ async fn a_task_that_does_not_listen_is_stopped_after_the_grace() {
     let world = World::new();
     let mut tasks = Tasks::new();
     tasks.add("deaf", "1", async |_: TaskContext, (): (), _: Value| {
-        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        tokio::time::sleep(Duration::from_hours(1)).await;
         Ok::<Value, Failure>(Value::Null)
     });
     let engine = world.engine_with(tasks).with_grace(Duration::from_secs(2));

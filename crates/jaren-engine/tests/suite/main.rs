@@ -1,4 +1,5 @@
 //! The engine over memory storage: runs, events, timers, failures, crashes and rivals.
+#![cfg(test)]
 
 mod commits;
 mod core;

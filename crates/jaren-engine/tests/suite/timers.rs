@@ -55,11 +55,11 @@ async fn a_parked_drive_notices_an_event_of_another_engine() {
 async fn two_parked_drives_agree_on_who_moves_the_run() {
     let world = World::new();
     world.run(&waiting(), value!(1)).await.unwrap();
-    let park = async || {
-        let mut run = engine(&world).open("r").await.unwrap();
-        tokio::spawn(async move { run.drive(Drive::new()).await })
+    let park = || {
+        let engine = engine(&world);
+        tokio::spawn(async move { engine.open("r").await.unwrap().drive(Drive::new()).await })
     };
-    let (one, other) = (park().await, park().await);
+    let (one, other) = (park(), park());
     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
     engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
     let mut fenced = 0;
