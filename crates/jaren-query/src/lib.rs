@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod compile;
+mod dates;
 mod error;
 mod eval;
 mod extension;
@@ -39,7 +40,7 @@ mod type_test;
 
 pub use error::{EvalError, UNBUILT};
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
-pub use path::{JsonPath, NormalizedPath, PathError, Track};
+pub use path::{JsonPath, Node, NormalizedPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};
 pub use type_test::{TypeTest, TypeTests};
 

@@ -5,6 +5,7 @@
 
 use jaren_json::{Kind as ValueKind, Shape, Str, Value};
 
+use crate::dates::{Component, DateText, Form};
 use crate::iregexp::Pattern;
 use crate::path::Path;
 use crate::place::{Place, Places};
@@ -80,6 +81,8 @@ pub(crate) enum Kind {
     FromEntries(Box<Expr>),
     /// `$string` (8.10).
     ToString(Box<Expr>),
+    /// What answers a date or time as a text (8.13).
+    DateText(Box<DateText>),
 }
 
 /// What answers a boolean.
@@ -94,6 +97,8 @@ pub(crate) enum Test {
     Exists(Box<Expr>),
     Empty(Box<Expr>),
     Is(ValueKind, Box<Expr>),
+    /// `$is-date` and its like (8.13).
+    Form(Form, Box<Expr>),
     /// `$valid` (8.11).
     Valid(TypeTest, Box<Expr>),
     Text(TextTest, Pair),
@@ -114,6 +119,10 @@ pub(crate) enum Number {
     Length(Box<Expr>),
     /// `$count` (8.8).
     Count(Box<Expr>),
+    /// `$year` and its like, `$epoch` too (8.13).
+    Component(Component, Box<Expr>),
+    /// `$date-diff` (8.13).
+    DateDifference(Box<[Expr; 3]>),
 }
 
 /// What answers a text (8.7).

@@ -5,6 +5,7 @@
 //! if nothing had happened.
 
 mod binding;
+mod dates;
 mod extension;
 mod operators;
 mod phrase;

@@ -94,6 +94,10 @@ impl<'d> Compiler<'d> {
                 let operand = self.operand(first, 0, key, depth);
                 build(self.type_test(schema, key)?, Box::new(operand), key)
             }
+            (Operator::Read(arity, expressions, read), operands) if arity.contains(&operands.len()) => {
+                let exprs = self.list(operands.get(..*expressions).unwrap_or(operands), key, depth);
+                read(self, exprs, operands, key)?
+            }
             (Operator::Unbuilt(arity, expressions), operands) if arity.contains(&operands.len()) => {
                 self.list(operands.get(..*expressions).unwrap_or(operands), key, depth);
                 self.defect(UNBUILT, place, unbuilt(name));

@@ -2,9 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use jaren_json::Kind as ValueKind;
+use jaren_json::{Kind as ValueKind, Value};
 
 use super::phrase::{FLWOR, QUANTIFIER};
+use super::{Compiler, dates};
+use crate::dates::{Component, DateText, Edge, Form};
 use crate::iregexp::{Extent, Pattern};
 use crate::place::Place;
 use crate::plan::{
@@ -25,11 +27,17 @@ pub(super) enum Operator {
     AtLeast(usize, fn(Vec<Expr>) -> Kind),
     /// An operand and a schema literal; the place is that of the operator's name.
     Schema(fn(TypeTest, Box<Expr>, Place) -> Kind),
+    /// A list of so many operands, of which so many leading ones are expressions and the rest literals, and what the
+    /// compiler makes of them; it reports what is wrong with the literals.
+    Read(RangeInclusive<usize>, usize, Read),
     /// An operator of the language that is not built yet, taking one operand.
     UnbuiltOne,
     /// The same with a list of so many operands, of which so many leading ones are expressions.
     Unbuilt(RangeInclusive<usize>, usize),
 }
+
+/// Makes an operator of its expressions and of all its operands as they are written; the place is that of its name.
+pub(super) type Read = fn(&mut Compiler<'_>, Vec<Expr>, &[Value], Place) -> Option<Kind>;
 
 /// Every operator that takes its operands in the ordinary way.
 pub(super) static OPERATORS: &[(&str, Operator)] = {
@@ -100,29 +108,29 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
         ("$default", Two(|pair, _| Kind::Coalesce(Vec::from(*pair)))),
         ("$valid", Schema(|test, operand, _| Kind::Test(Test::Valid(test, operand)))),
         ("$assert", Schema(|test, operand, key| Kind::Many(Many::Assert(test, operand, key)))),
-        ("$is-date", Operator::UnbuiltOne),
-        ("$is-time", Operator::UnbuiltOne),
-        ("$is-datetime", Operator::UnbuiltOne),
-        ("$is-duration", Operator::UnbuiltOne),
-        ("$year", Operator::UnbuiltOne),
-        ("$month", Operator::UnbuiltOne),
-        ("$day", Operator::UnbuiltOne),
-        ("$hours", Operator::UnbuiltOne),
-        ("$minutes", Operator::UnbuiltOne),
-        ("$seconds", Operator::UnbuiltOne),
-        ("$offset", Operator::UnbuiltOne),
-        ("$week", Operator::UnbuiltOne),
-        ("$week-year", Operator::UnbuiltOne),
-        ("$quarter", Operator::UnbuiltOne),
-        ("$weekday", Operator::UnbuiltOne),
-        ("$epoch", Operator::UnbuiltOne),
-        ("$datetime", Operator::UnbuiltOne),
-        ("$date-add", Operator::Unbuilt(2..=3, 3)),
-        ("$date-sub", Operator::Unbuilt(2..=3, 3)),
-        ("$start-of", Operator::Unbuilt(2..=2, 2)),
-        ("$end-of", Operator::Unbuilt(2..=2, 2)),
-        ("$date-diff", Operator::Unbuilt(3..=3, 3)),
-        ("$date-format", Operator::Unbuilt(2..=2, 2)),
+        ("$is-date", One(|operand| Kind::Test(Test::Form(Form::Date, operand)))),
+        ("$is-time", One(|operand| Kind::Test(Test::Form(Form::Time, operand)))),
+        ("$is-datetime", One(|operand| Kind::Test(Test::Form(Form::DateTime, operand)))),
+        ("$is-duration", One(|operand| Kind::Test(Test::Form(Form::Duration, operand)))),
+        ("$year", One(|operand| component(Component::Year, operand))),
+        ("$month", One(|operand| component(Component::Month, operand))),
+        ("$day", One(|operand| component(Component::Day, operand))),
+        ("$hours", One(|operand| component(Component::Hours, operand))),
+        ("$minutes", One(|operand| component(Component::Minutes, operand))),
+        ("$seconds", One(|operand| component(Component::Seconds, operand))),
+        ("$offset", One(|operand| component(Component::Offset, operand))),
+        ("$week", One(|operand| component(Component::Week, operand))),
+        ("$week-year", One(|operand| component(Component::WeekYear, operand))),
+        ("$quarter", One(|operand| component(Component::Quarter, operand))),
+        ("$weekday", One(|operand| component(Component::Weekday, operand))),
+        ("$epoch", One(|operand| component(Component::Epoch, operand))),
+        ("$datetime", One(|operand| date_text(DateText::Instant(operand)))),
+        ("$date-add", TwoOrThree(|pair, unit| date_text(DateText::Shift { back: false, pair, unit }))),
+        ("$date-sub", TwoOrThree(|pair, unit| date_text(DateText::Shift { back: true, pair, unit }))),
+        ("$start-of", Two(|pair, _| date_text(DateText::Truncate(Edge::Start, pair)))),
+        ("$end-of", Two(|pair, _| date_text(DateText::Truncate(Edge::End, pair)))),
+        ("$date-diff", Operator::Read(3..=3, 3, dates::difference)),
+        ("$date-format", Operator::Read(2..=2, 2, dates::format)),
         ("$bbox", Operator::UnbuiltOne),
         ("$area", Operator::UnbuiltOne),
         ("$length", Operator::UnbuiltOne),
@@ -154,6 +162,14 @@ fn pattern_of(operands: &[Expr], extent: Extent) -> Pattern {
     Pattern::new(text, extent)
 }
 
+fn component(component: Component, operand: Box<Expr>) -> Kind {
+    Kind::Number(Number::Component(component, operand))
+}
+
+fn date_text(operator: DateText) -> Kind {
+    Kind::DateText(Box::new(operator))
+}
+
 /// The operator of that name.
 pub(super) fn operator(name: &str) -> Option<&'static Operator> {
     OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, operator)| operator)
@@ -169,8 +185,12 @@ impl Operator {
             Self::TwoOrThree(_) => "2 to 3".to_owned(),
             Self::Three(_) => "3".to_owned(),
             Self::AtLeast(min, _) => format!("at least {min}"),
-            Self::Unbuilt(arity, _) if arity.start() == arity.end() => arity.end().to_string(),
-            Self::Unbuilt(arity, _) => format!("{} to {}", arity.start(), arity.end()),
+            Self::Read(arity, ..) | Self::Unbuilt(arity, _) if arity.start() == arity.end() => {
+                arity.end().to_string()
+            }
+            Self::Read(arity, ..) | Self::Unbuilt(arity, _) => {
+                format!("{} to {}", arity.start(), arity.end())
+            }
         }
     }
 }

@@ -53,6 +53,8 @@ impl<'a> Run<'a> {
             Number::Cast(operand) => self.cast_to_number(operand),
             Number::Length(operand) => self.text_length(operand).map(Some),
             Number::Count(operand) => self.count(operand).map(Some),
+            Number::Component(component, operand) => self.component(*component, operand),
+            Number::DateDifference(operands) => self.date_difference(operands),
         }
     }
 }

@@ -12,6 +12,7 @@ mod aggregate;
 mod barrier;
 mod compare;
 mod construct;
+mod dates;
 mod extension;
 mod item;
 mod modes;

@@ -66,6 +66,7 @@ impl<'a> Run<'a> {
             Test::Is(kind, operand) => {
                 Ok(matches!(self.one(operand)?, Got::One(item) if item.value().kind() == *kind))
             }
+            Test::Form(form, operand) => self.has_form(*form, operand),
             Test::Text(test, pair) => self.text_test(*test, pair),
             Test::Matches(pattern, pair) => self.matches(pattern, pair),
             Test::Quantifier(quantifier) => self.quantifier(quantifier),
@@ -154,6 +155,7 @@ impl<'a> Run<'a> {
             Kind::Get(pair) => self.get(pair)?.into(),
             Kind::FromEntries(operand) => Got::One(Item::Own(self.object_of_entries(operand)?)),
             Kind::ToString(operand) => self.cast_to_text(operand)?.map(Item::Own).into(),
+            Kind::DateText(operator) => self.date_text(operator)?.map(Item::Own).into(),
         })
     }
 
