@@ -9,6 +9,7 @@ mod json_path;
 mod normalized;
 mod parse;
 mod parse_filter;
+mod select;
 mod walk;
 
 use jaren_json::{SlotHint, Str};
@@ -18,6 +19,7 @@ use self::filter::Filter;
 pub use json_path::{JsonPath, PathError};
 pub use normalized::NormalizedPath;
 pub(crate) use parse::parse;
+pub use select::Node;
 pub use walk::Track;
 pub(crate) use walk::{Around, Budget, Halt, step_into, walk};
 

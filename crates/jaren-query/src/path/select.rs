@@ -1,0 +1,85 @@
+//! The nodes that a path selects: their values, and where they stand.
+
+use jaren_json::Value;
+
+use super::walk::Track;
+use super::{JsonPath, NormalizedPath};
+
+/// A node that a path selects (RFC 9535 1.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node<'v> {
+    /// Its value, inside the document.
+    pub value: &'v Value,
+    /// Where it stands in the document.
+    pub path: NormalizedPath,
+}
+
+impl JsonPath {
+    /// The nodes that the path selects from a document, in order; a node that is selected twice is there twice.
+    ///
+    /// ```
+    /// use jaren_json::value;
+    /// use jaren_query::JsonPath;
+    ///
+    /// let store = value!({"books": [{"title": "Emma", "price": 9}, {"title": "Ulysses", "price": 22}]});
+    /// let cheap = JsonPath::parse("$.books[?@.price < 10].title")?;
+    /// for node in cheap.select(&store) {
+    ///     assert_eq!(node.value, "Emma");
+    ///     assert_eq!(node.path.as_str(), "$['books'][0]['title']");
+    /// }
+    /// # Ok::<(), jaren_query::PathError>(())
+    /// ```
+    pub fn select<'v>(&self, document: &'v Value) -> Vec<Node<'v>> {
+        let mut nodes = Vec::new();
+        self.walk(&mut Trail(Vec::new()), (document, None), &mut |trail, value, place| {
+            nodes.push(Node { value, path: trail.path(document, place) });
+        });
+        nodes
+    }
+
+    /// The values of those nodes.
+    pub fn values<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
+        let mut values = Vec::new();
+        self.walk(&mut (), (document, ()), &mut |(), value, ()| values.push(value));
+        values
+    }
+}
+
+/// The way to each node of a walk: its parent's entry, or nothing below the root, and its position there.
+struct Trail(Vec<(Option<usize>, usize)>);
+
+impl Track for Trail {
+    type Place = Option<usize>;
+
+    fn child(&mut self, parent: Option<usize>, _: &Value, position: usize) -> Option<usize> {
+        self.0.push((parent, position));
+        Some(self.0.len() - 1)
+    }
+}
+
+impl Trail {
+    fn path(&self, document: &Value, place: Option<usize>) -> NormalizedPath {
+        let mut positions = Vec::new();
+        let mut at = place;
+        while let Some((parent, position)) = at.and_then(|at| self.0.get(at)) {
+            positions.push(*position);
+            at = *parent;
+        }
+        let mut path = NormalizedPath::root();
+        let mut value = Some(document);
+        for position in positions.into_iter().rev() {
+            value = match value {
+                Some(Value::Object(object)) => object.iter().nth(position).map(|(name, child)| {
+                    path.push_name(name);
+                    child
+                }),
+                Some(Value::Array(array)) => {
+                    path.push_index(position);
+                    array.get(position)
+                }
+                _ => None,
+            };
+        }
+        path
+    }
+}
