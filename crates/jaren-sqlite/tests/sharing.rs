@@ -94,7 +94,7 @@ async fn a_busy_storage_does_not_starve_another() {
     for writer in writers {
         total += writer.await.unwrap();
     }
-    assert!(total > COMMITS, "the busy storage was busy: {total}");
-    // Turn by turn the busy one makes a group or two for each commit of the other; starving it makes hundreds.
-    assert!(total < COMMITS * WRITERS * 10, "{total} commits beside {COMMITS}");
+    assert!(total > COMMITS, "{total} commits beside {COMMITS}: the busy storage starved");
+    // Turn by turn each makes a group; without turns one of the two gets a few commits and the other hundreds.
+    assert!(total < COMMITS * WRITERS * 2, "{total} commits beside {COMMITS}");
 }
