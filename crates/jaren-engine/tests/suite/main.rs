@@ -8,6 +8,7 @@ mod events;
 mod failures;
 mod faulty;
 mod interrupt;
+mod orders;
 mod rivals;
 mod runs;
 mod support;
