@@ -24,7 +24,8 @@ pub struct CompileOptions {
     /// What compiles schemas, of matches and in bodies; a stylesheet that has one is refused without it.
     pub type_tests: Option<TypeTests>,
     /// How deep dispatches may lie within each other (section 5.4); `JT2001` beyond. The dispatch of the input is at depth
-    /// 0. Each level needs some stack, which is taken from the heap where the thread's own is short.
+    /// 0. Each level needs some stack, which is taken from the heap where the thread's own is short; what would take more than
+    /// 128 MiB of it is `JT2001` too.
     pub depth_max: usize,
     /// What one evaluation of one body may spend; `JT2004` beyond.
     pub limits: Limits,

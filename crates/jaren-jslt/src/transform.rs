@@ -12,10 +12,12 @@ use crate::error::TransformError;
 use crate::locations::Locations;
 use crate::sheet::{Mode, ModeId, Rule, Sheet, UNNAMED};
 
-/// The stack that must be left for one dispatch: a body of the deepest nesting that compiles, down to its `$apply`.
-const STACK_LEFT_MIN: usize = if cfg!(debug_assertions) { 2 << 20 } else { 512 << 10 };
-/// How much stack is added where less is left.
-const STACK_ADDED: usize = 4 * STACK_LEFT_MIN;
+/// The stack that must be left for one dispatch, in bytes: twice what a body of the deepest nesting that compiles takes
+/// down to its `$apply`.
+const STACK_LEFT_MIN: usize = if cfg!(debug_assertions) { 2 << 20 } else { 1 << 20 };
+/// How much stack is added where less is left, in bytes, and how often: 128 MiB in all.
+const STACK_ADDED: usize = 8 << 20;
+const STACKS_MAX: usize = 16;
 
 /// What a dispatch answered.
 enum Answer {
@@ -42,6 +44,7 @@ pub(crate) fn transform(
         locations: Locations::new(sheet.paths.len()),
         prepared: vec![false; sheet.modes.len()],
         depth: 0,
+        stacks: 0,
         dispatches_left: sheet.dispatches_max,
         current: None,
     };
@@ -62,14 +65,15 @@ struct Transform<'t> {
     prepared: Vec<bool>,
     /// Dispatches around the one that comes next.
     depth: usize,
+    /// How often the stack was added to around here.
+    stacks: usize,
     dispatches_left: u64,
     /// Where the value stands of which the body is being evaluated.
     current: Option<Location>,
 }
 
 impl Transform<'_> {
-    /// Dispatches a value in a mode. The stack grows on the heap where the thread's own is short, so that the guard of
-    /// section 5.4 is the only bound.
+    /// Dispatches a value in a mode.
     fn dispatch(
         &mut self,
         value: &Value,
@@ -81,7 +85,7 @@ impl Transform<'_> {
         // Modes are numbered by the compiler of this sheet.
         let Some(table) = sheet.modes.get(mode) else { return Ok(Answer::Itself) };
         if self.depth > sheet.depth_max {
-            let message = format!("more than {} dispatches lie within each other", sheet.depth_max);
+            let message = format!("dispatches nest deeper than {}", sheet.depth_max);
             return Err(error(DEPTH, table, message));
         }
         let Some(left) = self.dispatches_left.checked_sub(1) else {
@@ -97,16 +101,36 @@ impl Transform<'_> {
         {
             return Ok(Answer::Itself);
         }
-        stacker::maybe_grow(STACK_LEFT_MIN, STACK_ADDED, || {
-            match table
-                .rules
-                .iter()
-                .find_map(|rule| sheet.rules.get(*rule).filter(|rule| self.matches(rule, value, location)))
-            {
-                Some(rule) => self.fire(rule, value, location, answer),
-                None => self.built_in((mode, table), value, location, answer),
-            }
-        })
+        // Where the thread's own stack is short, it goes on on the heap.
+        if stacker::remaining_stack().is_none_or(|left| left >= STACK_LEFT_MIN) {
+            return self.answer((mode, table), value, location, answer);
+        }
+        if self.stacks == STACKS_MAX {
+            let message = format!(
+                "dispatches within each other take more than {} MiB",
+                STACKS_MAX * (STACK_ADDED >> 20)
+            );
+            return Err(error(DEPTH, table, message));
+        }
+        self.stacks += 1;
+        let answered = stacker::grow(STACK_ADDED, || self.answer((mode, table), value, location, answer));
+        self.stacks -= 1;
+        answered
+    }
+
+    /// Fires the rule of the highest rank that matches, or does what the mode does without one.
+    fn answer(
+        &mut self,
+        (mode, table): (ModeId, &Mode),
+        value: &Value,
+        location: Option<Location>,
+        answer: &mut Vec<Value>,
+    ) -> Result<Answer, TransformError> {
+        let mut rules = table.rules.iter().filter_map(|rule| self.sheet.rules.get(*rule));
+        match rules.find(|rule| self.matches(rule, value, location)) {
+            Some(rule) => self.fire(rule, value, location, answer),
+            None => self.built_in((mode, table), value, location, answer),
+        }
     }
 
     /// Walks the match paths of a mode, once, when something that they could select is dispatched in it.

@@ -1,4 +1,5 @@
 //! The seam for a format above: an operator of its own, and where its items stand.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use jaren_json::{Diagnostic, Pointer, Value, value};
 use jaren_query::{
