@@ -56,6 +56,7 @@
 //! | [`json`] | values, their reader, canonical text, pointers, digests, deltas |
 //! | [`host`] | what a host lends: clock, ids, randomness |
 //! | [`query`] | queries that are JSON, over borrowed scopes |
+//! | [`jslt`] | stylesheets: rules that match by location and by schema |
 //! | [`flow`] | the formats, compiled: statechart, dag, workflow |
 //! | [`durable`] | sessions: logs of commits over documents; the storage port |
 //! | [`sqlite`] | the storage in one file |
@@ -66,6 +67,7 @@ pub use jaren_durable as durable;
 pub use jaren_engine as engine;
 pub use jaren_flow as flow;
 pub use jaren_host as host;
+pub use jaren_jslt as jslt;
 pub use jaren_json as json;
 pub use jaren_query as query;
 pub use jaren_sqlite as sqlite;
