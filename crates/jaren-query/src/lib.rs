@@ -36,7 +36,9 @@ mod place;
 mod plan;
 mod query;
 mod relation;
+mod spatial;
 mod type_test;
+mod vectors;
 
 pub use error::{EvalError, UNBUILT};
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};

@@ -83,6 +83,8 @@ pub(crate) enum Kind {
     ToString(Box<Expr>),
     /// What answers a date or time as a text (8.13).
     DateText(Box<DateText>),
+    /// What makes one value of a geometry or the other way round, or answers nothing (8.14).
+    Spatial(Spatial),
 }
 
 /// What answers a boolean.
@@ -104,6 +106,8 @@ pub(crate) enum Test {
     Text(TextTest, Pair),
     /// `$match` and `$search`: a text and a pattern (8.7).
     Matches(Pattern, Pair),
+    /// `$within` and `$bbox-intersects` (8.14).
+    Spatial(SpatialTest, Pair),
     Quantifier(Box<Quantifier>),
 }
 
@@ -123,6 +127,12 @@ pub(crate) enum Number {
     Component(Component, Box<Expr>),
     /// `$date-diff` (8.13).
     DateDifference(Box<[Expr; 3]>),
+    /// `$area` and `$length` (8.14).
+    Measure(Measure, Box<Expr>),
+    /// `$distance` (8.14).
+    Distance(Pair),
+    /// `$similarity` (8.15).
+    Similarity(Pair),
 }
 
 /// What answers a text (8.7).
@@ -153,6 +163,8 @@ pub(crate) enum Many {
     Entries(Box<Expr>),
     /// `$assert` (8.11). The place is that of the operator's name, where a failure is reported.
     Assert(TypeTest, Box<Expr>, Place),
+    /// `$geohash-neighbours` (8.14).
+    CellsAround(Box<Expr>),
     /// The operator of an extension.
     Extended(Box<Extended>),
 }
@@ -310,4 +322,43 @@ pub(crate) enum Aggregate {
     Avg,
     Min,
     Max,
+}
+
+/// What makes one value of a geometry or the other way round (8.14).
+#[derive(Debug)]
+pub(crate) enum Spatial {
+    Map(SpatialMap, Box<Expr>),
+    /// `$geohash`, with the precision.
+    Geohash(Box<Expr>, Option<Box<Expr>>),
+    /// `$geo-simplify`.
+    Simplify(Pair),
+}
+
+/// One value made from another (8.14).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SpatialMap {
+    /// `$bbox`.
+    Bounds,
+    Centroid,
+    /// `$geo-parse`.
+    Parse,
+    /// `$geo-text`.
+    ToText,
+    /// `$geohash-bounds`.
+    CellBounds,
+}
+
+/// Tests of one geometry against another (8.14).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SpatialTest {
+    Within,
+    /// `$bbox-intersects`.
+    BoundsMeet,
+}
+
+/// What is measured of one geometry (8.14).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Measure {
+    Area,
+    Length,
 }

@@ -44,11 +44,6 @@ impl<'d> Compiler<'d> {
         };
         let kind = match (operator, argument) {
             (Operator::One(build), operand) => Some(build(Box::new(self.expr(operand, key, depth + 1)))),
-            (Operator::UnbuiltOne, operand) => {
-                self.expr(operand, key, depth + 1);
-                self.defect(UNBUILT, place, unbuilt(name));
-                None
-            }
             (operator, Value::Array(operands)) => self.listed(name, operator, operands, [place, key], depth),
             (_, other) => {
                 self.defect(SHAPE, key, format!("'{name}' takes a list of operands, found {}", other.kind()));

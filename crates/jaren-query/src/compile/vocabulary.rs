@@ -10,7 +10,8 @@ use crate::dates::{Component, DateText, Edge, Form};
 use crate::iregexp::{Extent, Pattern};
 use crate::place::Place;
 use crate::plan::{
-    Aggregate, Arithmetic, Comparison, Expr, Kind, Many, Number, Pair, Test, Text, TextMap, TextTest,
+    Aggregate, Arithmetic, Comparison, Expr, Kind, Many, Measure, Number, Pair, Spatial, SpatialMap,
+    SpatialTest, Test, Text, TextMap, TextTest,
 };
 use crate::type_test::TypeTest;
 
@@ -30,9 +31,8 @@ pub(super) enum Operator {
     /// A list of so many operands, of which so many leading ones are expressions and the rest literals, and what the
     /// compiler makes of them; it reports what is wrong with the literals.
     Read(RangeInclusive<usize>, usize, Read),
-    /// An operator of the language that is not built yet, taking one operand.
-    UnbuiltOne,
-    /// The same with a list of so many operands, of which so many leading ones are expressions.
+    /// An operator of the language that is not built yet, with so many operands, of which so many leading ones are
+    /// expressions.
     Unbuilt(RangeInclusive<usize>, usize),
 }
 
@@ -131,20 +131,20 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
         ("$end-of", Two(|pair, _| date_text(DateText::Truncate(Edge::End, pair)))),
         ("$date-diff", Operator::Read(3..=3, 3, dates::difference)),
         ("$date-format", Operator::Read(2..=2, 2, dates::format)),
-        ("$bbox", Operator::UnbuiltOne),
-        ("$area", Operator::UnbuiltOne),
-        ("$length", Operator::UnbuiltOne),
-        ("$centroid", Operator::UnbuiltOne),
-        ("$distance", Operator::Unbuilt(2..=2, 2)),
-        ("$within", Operator::Unbuilt(2..=2, 2)),
-        ("$bbox-intersects", Operator::Unbuilt(2..=2, 2)),
-        ("$geohash", Operator::Unbuilt(1..=2, 2)),
-        ("$geo-parse", Operator::UnbuiltOne),
-        ("$geo-text", Operator::UnbuiltOne),
-        ("$geohash-bounds", Operator::UnbuiltOne),
-        ("$geohash-neighbours", Operator::UnbuiltOne),
-        ("$geo-simplify", Operator::Unbuilt(2..=2, 2)),
-        ("$similarity", Operator::Unbuilt(2..=2, 2)),
+        ("$bbox", One(|operand| spatial_map(SpatialMap::Bounds, operand))),
+        ("$area", One(|operand| Kind::Number(Number::Measure(Measure::Area, operand)))),
+        ("$length", One(|operand| Kind::Number(Number::Measure(Measure::Length, operand)))),
+        ("$centroid", One(|operand| spatial_map(SpatialMap::Centroid, operand))),
+        ("$distance", Two(|pair, _| Kind::Number(Number::Distance(pair)))),
+        ("$within", Two(|pair, _| Kind::Test(Test::Spatial(SpatialTest::Within, pair)))),
+        ("$bbox-intersects", Two(|pair, _| Kind::Test(Test::Spatial(SpatialTest::BoundsMeet, pair)))),
+        ("$geohash", OneOrTwo(|operand, precision| Kind::Spatial(Spatial::Geohash(operand, precision)))),
+        ("$geo-parse", One(|operand| spatial_map(SpatialMap::Parse, operand))),
+        ("$geo-text", One(|operand| spatial_map(SpatialMap::ToText, operand))),
+        ("$geohash-bounds", One(|operand| spatial_map(SpatialMap::CellBounds, operand))),
+        ("$geohash-neighbours", One(|operand| Kind::Many(Many::CellsAround(operand)))),
+        ("$geo-simplify", Two(|pair, _| Kind::Spatial(Spatial::Simplify(pair)))),
+        ("$similarity", Two(|pair, _| Kind::Number(Number::Similarity(pair)))),
         ("$overlaps", Operator::Unbuilt(2..=2, 2)),
         ("$time-bucket", Operator::Unbuilt(2..=4, 3)),
         ("$resample", Operator::Unbuilt(2..=2, 1)),
@@ -170,6 +170,10 @@ fn date_text(operator: DateText) -> Kind {
     Kind::DateText(Box::new(operator))
 }
 
+fn spatial_map(map: SpatialMap, operand: Box<Expr>) -> Kind {
+    Kind::Spatial(Spatial::Map(map, operand))
+}
+
 /// The operator of that name.
 pub(super) fn operator(name: &str) -> Option<&'static Operator> {
     OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, operator)| operator)
@@ -179,7 +183,7 @@ impl Operator {
     /// The number of operands in words.
     pub(super) fn arity(&self) -> String {
         match self {
-            Self::One(_) | Self::UnbuiltOne => "1".to_owned(),
+            Self::One(_) => "1".to_owned(),
             Self::OneOrTwo(_) => "1 to 2".to_owned(),
             Self::Two(_) | Self::Schema(_) => "2".to_owned(),
             Self::TwoOrThree(_) => "2 to 3".to_owned(),

@@ -18,6 +18,7 @@ mod item;
 mod modes;
 mod phrase;
 mod sequence;
+mod spatial;
 mod text;
 mod type_test;
 

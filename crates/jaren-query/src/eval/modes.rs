@@ -69,6 +69,7 @@ impl<'a> Run<'a> {
             Test::Form(form, operand) => self.has_form(*form, operand),
             Test::Text(test, pair) => self.text_test(*test, pair),
             Test::Matches(pattern, pair) => self.matches(pattern, pair),
+            Test::Spatial(test, pair) => self.spatial_test(*test, pair),
             Test::Quantifier(quantifier) => self.quantifier(quantifier),
         }
     }
@@ -155,6 +156,7 @@ impl<'a> Run<'a> {
             Kind::Get(pair) => self.get(pair)?.into(),
             Kind::FromEntries(operand) => Got::One(Item::Own(self.object_of_entries(operand)?)),
             Kind::ToString(operand) => self.cast_to_text(operand)?.map(Item::Own).into(),
+            Kind::Spatial(operator) => self.spatial(operator)?.map(Item::Own).into(),
             Kind::DateText(operator) => self.date_text(operator)?.map(Item::Own).into(),
         })
     }

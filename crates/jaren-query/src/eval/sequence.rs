@@ -71,6 +71,7 @@ impl<'a> Run<'a> {
             }
             Many::Entries(operand) => self.entries(operand, sink),
             Many::Assert(test, operand, key) => self.assert((test, operand, *key), sink),
+            Many::CellsAround(operand) => self.cells_around(operand, sink),
             Many::Extended(phrase) => self.extended(phrase, sink),
         }
     }
