@@ -45,6 +45,10 @@ pub(crate) const UNBOUND: &str = "JQ2006";
 pub(crate) const GUARD: &str = "JQ2007";
 /// An item that does not satisfy a schema (sections 6.8 and 8.11).
 pub(crate) const ASSERTION: &str = "JQ2008";
+/// A registered function failed (section 8.12).
+pub(crate) const FUNCTION: &str = "JQ2010";
+/// A lexical provider failed or answered no lexical result.
+pub(crate) const PROVIDER: &str = "JQ2012";
 /// An execution limit (section 8.12).
 pub(crate) const LIMIT: &str = "JQ2009";
 

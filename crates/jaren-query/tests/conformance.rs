@@ -202,7 +202,7 @@ fn options(case: &Value) -> CompileOptions {
             result_items: size("resultItems"),
         },
         externals: declared.map(|names| names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()),
-        type_tests: None,
+        ..CompileOptions::default()
     }
 }
 
