@@ -36,12 +36,14 @@ mod place;
 mod plan;
 mod query;
 mod relation;
+mod series;
 mod spatial;
 mod type_test;
 mod vectors;
 
 pub use error::{EvalError, UNBUILT};
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
+mod zone;
 pub use path::{JsonPath, Node, NormalizedPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};
 pub use type_test::{TypeTest, TypeTests};
@@ -50,3 +52,4 @@ pub use type_test::{TypeTest, TypeTests};
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/query.md")]
 struct QueryPage;
+pub use zone::{Offsets, TimeZone, TimeZones};

@@ -11,6 +11,7 @@ use crate::path::Path;
 use crate::place::{Place, Places};
 use crate::query::Limits;
 use crate::type_test::TypeTest;
+use crate::series::{Series, TimeBucket};
 
 /// A compiled query.
 #[derive(Debug)]
@@ -88,6 +89,8 @@ pub(crate) enum Kind {
 }
 
 /// What answers a boolean.
+    /// `$overlaps` (8.16).
+    Overlaps(Pair),
 #[derive(Debug)]
 pub(crate) enum Test {
     Compare(Comparison, Pair),
@@ -132,6 +135,8 @@ pub(crate) enum Number {
     /// `$distance` (8.14).
     Distance(Pair),
     /// `$similarity` (8.15).
+    /// `$time-bucket` (8.16).
+    TimeBucket(Box<TimeBucket>),
     Similarity(Pair),
 }
 
@@ -170,6 +175,8 @@ pub(crate) enum Many {
 }
 
 /// An operator that a format above adds to the language.
+    /// `$resample`, `$rolling` and `$asof` (8.16).
+    Series(Box<Series>),
 #[derive(Debug)]
 pub(crate) struct Extended {
     /// What its host is told of it.

@@ -11,6 +11,7 @@ use crate::eval::Run;
 use crate::plan::Plan;
 use crate::type_test::TypeTests;
 
+use crate::zone::TimeZones;
 /// A compiled query: shared by clones and between threads.
 #[derive(Clone, Debug)]
 pub struct Query(Arc<Plan>);
@@ -25,6 +26,8 @@ pub struct CompileOptions {
     pub externals: Option<Vec<String>>,
     /// What compiles the schemas of `$valid`, `$assert` and `$as`; a query that has one is `JQ0008` without it.
     pub type_tests: Option<TypeTests>,
+    /// The time zones that a series may name; a specification that names one is `JQ0003` without them (section 8.16).
+    pub time_zones: Option<Arc<dyn TimeZones>>,
 }
 
 /// What a query may spend (section 8.12). `None` is no limit.

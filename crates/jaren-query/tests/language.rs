@@ -2,7 +2,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "queries are written in place")]
 
 use jaren_json::{Value, value};
-use jaren_query::{CompileOptions, Query, Scope, UNBUILT};
+use jaren_query::{CompileOptions, Query, Scope};
 
 /// `Ok` with all items, or the code and pointer of the first defect or of the error.
 fn answer(query: &Value, input: &Value) -> Result<Vec<Value>, String> {
@@ -200,15 +200,6 @@ fn every_defect_is_reported_and_the_first_names_the_document() {
     let report = Query::compile(&document).unwrap_err();
     let found: Vec<_> = report.iter().map(|d| format!("{} {}", d.code(), d.pointer().as_str())).collect();
     assert_eq!(found, ["JQ0004 /$for/x", "JQ0003 /$for/2", "JQ0004 /$where", "JQ0002 /$return"]);
-}
-
-#[test]
-fn what_is_not_built_says_so() {
-    for query in [value!({"$year": "2026-01-01"}), value!({"$distance": ["$.a", "$.b"]})] {
-        let report = Query::compile(&query).unwrap_err();
-        assert_eq!(report.first().code(), UNBUILT, "{query}");
-        assert!(report.first().message().contains("not built yet"), "{query}");
-    }
 }
 
 #[test]

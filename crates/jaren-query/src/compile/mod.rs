@@ -11,6 +11,7 @@ mod operators;
 mod phrase;
 mod scope;
 mod vocabulary;
+mod series;
 
 use jaren_json::{Diagnostic, Object, Report, Shape, Str, Value};
 
@@ -25,6 +26,7 @@ use crate::query::CompileOptions;
 use crate::type_test::TypeTests;
 
 /// How deep expressions may nest whatever the caller's limit is, so that compiling and evaluating cannot overflow the
+use crate::zone::TimeZones;
 /// stack. Each further `$for` or `$some` binding of a phrase counts as a level for what lies below it.
 pub(crate) const NESTING_MAX: usize = 128;
 
@@ -47,6 +49,7 @@ pub(crate) fn compile<'d>(
         extra_levels: 0,
         deepest: (0, Places::ROOT),
         extension,
+        time_zones: options.time_zones.as_deref(),
     };
     let root = compiler.document(document);
     let depth_max = options.limits.depth.map_or(usize::MAX, std::num::NonZeroUsize::get);
@@ -82,6 +85,8 @@ struct Compiler<'d> {
     /// The deepest nesting met so far and the first place that reached it.
     deepest: (usize, Place),
     /// The operator that a format above adds.
+    /// The zones that time series may name.
+    time_zones: Option<&'d dyn TimeZones>,
     extension: Option<&'d mut dyn Extension>,
 }
 

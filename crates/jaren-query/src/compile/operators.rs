@@ -5,7 +5,7 @@ use jaren_json::Value;
 use super::Compiler;
 use super::phrase::{FLWOR, QUANTIFIER};
 use super::vocabulary::{Operator, operator, unknown};
-use crate::error::{NO_PROVIDER, NO_TYPE_TEST, SCHEMA, SHAPE, UNBUILT, UNKNOWN, UNREGISTERED};
+use crate::error::{NO_PROVIDER, NO_TYPE_TEST, SCHEMA, SHAPE, UNKNOWN, UNREGISTERED};
 use crate::place::Place;
 use crate::plan::{Expr, Kind};
 use crate::type_test::TypeTest;
@@ -93,11 +93,6 @@ impl<'d> Compiler<'d> {
                 let exprs = self.list(operands.get(..*expressions).unwrap_or(operands), key, depth);
                 read(self, exprs, operands, key)?
             }
-            (Operator::Unbuilt(arity, expressions), operands) if arity.contains(&operands.len()) => {
-                self.list(operands.get(..*expressions).unwrap_or(operands), key, depth);
-                self.defect(UNBUILT, place, unbuilt(name));
-                return None;
-            }
             (operator, operands) => {
                 let message =
                     format!("'{name}' takes {} operand(s), found {}", operator.arity(), operands.len());
@@ -164,8 +159,4 @@ impl<'d> Compiler<'d> {
             _ => self.poison(SHAPE, key, "'$lexical' takes [provider, text expression, request]"),
         }
     }
-}
-
-fn unbuilt(name: &str) -> String {
-    format!("'{name}' is an operator of the language that is not built yet")
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use jaren_json::{Kind as ValueKind, Value};
 
 use super::phrase::{FLWOR, QUANTIFIER};
-use super::{Compiler, dates};
+use super::{Compiler, dates, series};
 use crate::dates::{Component, DateText, Edge, Form};
 use crate::iregexp::{Extent, Pattern};
 use crate::place::Place;
@@ -31,9 +31,6 @@ pub(super) enum Operator {
     /// A list of so many operands, of which so many leading ones are expressions and the rest literals, and what the
     /// compiler makes of them; it reports what is wrong with the literals.
     Read(RangeInclusive<usize>, usize, Read),
-    /// An operator of the language that is not built yet, with so many operands, of which so many leading ones are
-    /// expressions.
-    Unbuilt(RangeInclusive<usize>, usize),
 }
 
 /// Makes an operator of its expressions and of all its operands as they are written; the place is that of its name.
@@ -145,11 +142,11 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
         ("$geohash-neighbours", One(|operand| Kind::Many(Many::CellsAround(operand)))),
         ("$geo-simplify", Two(|pair, _| Kind::Spatial(Spatial::Simplify(pair)))),
         ("$similarity", Two(|pair, _| Kind::Number(Number::Similarity(pair)))),
-        ("$overlaps", Operator::Unbuilt(2..=2, 2)),
-        ("$time-bucket", Operator::Unbuilt(2..=4, 3)),
-        ("$resample", Operator::Unbuilt(2..=2, 1)),
-        ("$rolling", Operator::Unbuilt(2..=2, 1)),
-        ("$asof", Operator::Unbuilt(2..=3, 2)),
+        ("$overlaps", Two(|pair, _| Kind::Overlaps(pair))),
+        ("$time-bucket", Operator::Read(2..=4, 3, series::time_bucket)),
+        ("$resample", Operator::Read(2..=2, 1, series::resample)),
+        ("$rolling", Operator::Read(2..=2, 1, series::rolling)),
+        ("$asof", Operator::Read(2..=3, 2, series::as_of)),
     ]
 };
 
@@ -189,12 +186,8 @@ impl Operator {
             Self::TwoOrThree(_) => "2 to 3".to_owned(),
             Self::Three(_) => "3".to_owned(),
             Self::AtLeast(min, _) => format!("at least {min}"),
-            Self::Read(arity, ..) | Self::Unbuilt(arity, _) if arity.start() == arity.end() => {
-                arity.end().to_string()
-            }
-            Self::Read(arity, ..) | Self::Unbuilt(arity, _) => {
-                format!("{} to {}", arity.start(), arity.end())
-            }
+            Self::Read(arity, ..) if arity.start() == arity.end() => arity.end().to_string(),
+            Self::Read(arity, ..) => format!("{} to {}", arity.start(), arity.end()),
         }
     }
 }
@@ -211,14 +204,8 @@ fn known_names() -> impl Iterator<Item = &'static str> {
 
 /// The message for a `$`-name outside the language.
 pub(super) fn unknown(name: &str) -> String {
-    // Two edits in a name that long are a slip of the pen; names far longer than any known one are not compared.
-    let near = known_names()
-        .filter(|known| known.len().abs_diff(name.len()) <= 2)
-        .map(|known| (edits(known.as_bytes(), name.as_bytes()), known))
-        .filter(|(edits, known)| *edits <= 2 && *edits + 1 < known.len())
-        .min_by_key(|(edits, _)| *edits);
-    match near {
-        Some((_, known)) => format!("no operator is named '{name}'; did you mean '{known}'?"),
+    match near(name, known_names()) {
+        Some(known) => format!("no operator is named '{name}'; did you mean '{known}'?"),
         None => format!(
             "no operator is named '{name}'; a text that begins with '$' is written '$$…' or in '$const'"
         ),
@@ -230,6 +217,17 @@ fn edits(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = i;
+/// The known name that another was probably meant to be.
+pub(super) fn near(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    // Two edits in a name that long are a slip of the pen; names far longer than any known one are not compared.
+    known
+        .filter(|known| known.len().abs_diff(name.len()) <= 2)
+        .map(|known| (edits(known.as_bytes(), name.as_bytes()), known))
+        .filter(|(edits, known)| *edits <= 2 && *edits + 1 < known.len())
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, known)| known)
+}
+
         let mut left = i + 1;
         for (above, y) in row.iter_mut().skip(1).zip(b) {
             let replaced = diagonal + usize::from(x != y);

@@ -9,9 +9,10 @@ mod pattern;
 mod stamp;
 
 pub(crate) use arithmetic::{Edge, Side, Unit, difference};
+pub(crate) use civil::{DAY_MS, Date};
 pub(crate) use duration::Duration;
 pub(crate) use pattern::Pattern;
-pub(crate) use stamp::Stamp;
+pub(crate) use stamp::{INSTANT_MAX, Stamp};
 
 use crate::plan::{Expr, Pair};
 

@@ -55,6 +55,7 @@ impl<'a> Run<'a> {
             Number::Count(operand) => self.count(operand).map(Some),
             Number::Component(component, operand) => self.component(*component, operand),
             Number::DateDifference(operands) => self.date_difference(operands),
+            Number::TimeBucket(operator) => self.time_bucket(operator),
             Number::Measure(measure, operand) => self.measure(*measure, operand),
             Number::Distance(pair) => self.distance(pair),
             Number::Similarity(pair) => self.similarity(pair),

@@ -19,6 +19,7 @@ mod modes;
 mod phrase;
 mod sequence;
 mod spatial;
+mod series;
 mod text;
 mod type_test;
 

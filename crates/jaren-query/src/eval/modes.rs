@@ -159,6 +159,7 @@ impl<'a> Run<'a> {
             Kind::Spatial(operator) => self.spatial(operator)?.map(Item::Own).into(),
             Kind::DateText(operator) => self.date_text(operator)?.map(Item::Own).into(),
         })
+            Kind::Overlaps(pair) => self.overlaps(pair)?.into(),
     }
 
     fn path_one(&mut self, root: &'a Root, place: Place) -> Result<Got<'a>, EvalError> {

@@ -12,8 +12,8 @@ use crate::error::{EvalError, GUARD, ORDER, TYPE};
 use crate::plan::{Expr, Many};
 use crate::relation::item_eq;
 
-/// The most items that a `$range` builds (section 8.9).
-const RANGE_ITEMS_MAX: usize = 1_000_000;
+/// The most items that a `$range` builds (section 8.9), or buckets without rows a `$resample`.
+const GENERATED_ITEMS_MAX: usize = 1_000_000;
 
 impl<'a> Run<'a> {
     pub(super) fn emit_many(
@@ -52,11 +52,7 @@ impl<'a> Run<'a> {
             Many::IndexOf(pair) => self.index_of(pair, sink),
             Many::Range(pair, key) => {
                 let Some((start, end)) = self.range_bounds(pair)? else { return Ok(()) };
-                let max = self
-                    .plan
-                    .limits
-                    .sequence_items
-                    .map_or(RANGE_ITEMS_MAX, |max| RANGE_ITEMS_MAX.min(max.get()));
+                let max = self.generated_max();
                 if end - start + 1.0 > count(max) {
                     return Err(self
                         .fail(GUARD, *key, format!("expected a range of at most {max} items"))
@@ -72,8 +68,15 @@ impl<'a> Run<'a> {
             Many::Entries(operand) => self.entries(operand, sink),
             Many::Assert(test, operand, key) => self.assert((test, operand, *key), sink),
             Many::CellsAround(operand) => self.cells_around(operand, sink),
+            Many::Series(operator) => self.series(operator, sink),
             Many::Extended(phrase) => self.extended(phrase, sink),
         }
+    }
+
+    /// The most items that one operator makes out of nothing.
+    pub(super) fn generated_max(&self) -> usize {
+        let max = self.plan.limits.sequence_items;
+        max.map_or(GENERATED_ITEMS_MAX, |max| GENERATED_ITEMS_MAX.min(max.get()))
     }
 
     fn sorted(&mut self, operand: &'a Expr) -> Result<Vec<Item<'a>>, EvalError> {
