@@ -55,7 +55,7 @@ fn options(case: &Case) -> CompileOptions {
         },
         externals: declared
             .map(|names| names.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect()),
-        type_tests: None,
+        ..CompileOptions::default()
     }
 }
 
