@@ -142,9 +142,6 @@ impl Engine {
             None => inner.ids.mint("run").into(),
         };
         let session_id = session_id(&run)?;
-        if let Some(session) = Session::open(inner.storage.clone(), session_id.clone()).await? {
-            return self.adopt(session, &document, &input).await;
-        }
         let revision = document.get("revision").and_then(Value::as_str).unwrap_or_default().to_owned();
         let now = numbers::to_statechart(inner.clock.now());
         let state = RunState::start(workflow, &run, input.clone(), Some(now))?;
@@ -154,7 +151,7 @@ impl Engine {
         if pilot.create(definition.to_value(), revision).await? {
             return Ok(Run::created(self.clone(), run, definition.attachment, pilot));
         }
-        // Somebody else was first.
+        // There is a run of that id, from before or from just now.
         match Session::open(inner.storage.clone(), session_id).await? {
             Some(session) => self.adopt(session, &definition.document, &input).await,
             None => Err(EngineError::not_found(&run)),

@@ -23,12 +23,16 @@ impl RunState {
         let control = workflow.chart().restore(control).map_err(RunError::from_flow)?;
         check_records(&workflow, &parts)?;
         let active = check_control(&workflow, &control, &parts)?;
-        let pending =
-            saved.get("pending").ok_or_else(|| malformed("the pending activation is missing"))?.clone();
+        let pending = match saved.get("pending") {
+            None => return Err(malformed("the pending activation is missing")),
+            Some(Value::Null) => None,
+            Some(Value::Object(pending)) => Some(pending.clone()),
+            Some(_) => return Err(malformed("the pending activation is not an object")),
+        };
         let Parts { top, context, generation, status, .. } = parts;
-        let snapshot = Snapshot::checked(top.clone(), context.clone(), control, generation, status);
-        if !pending.is_null() {
-            check_pending(&workflow, run, &snapshot, &active, &pending)?;
+        let snapshot = Snapshot::checked(top.clone(), context.clone(), control, pending, generation, status);
+        if let Some(pending) = snapshot.pending() {
+            check_pending(&workflow, run, &snapshot, &active, pending)?;
         }
         Ok(RunState::at(workflow, run, snapshot))
     }
@@ -142,7 +146,7 @@ fn check_pending(
     run: &str,
     snapshot: &Snapshot,
     active: &Str,
-    pending: &Value,
+    pending: &Object,
 ) -> Result<(), RunError> {
     let values = pending.get("values").and_then(Value::as_object);
     let (Some(values), Some(dag)) = (values, workflow.dag(active)) else {

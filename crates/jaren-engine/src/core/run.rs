@@ -17,6 +17,9 @@ use super::{Arrival, Consumed, Event, Output, Phase, SaveCause, SavePoint, Start
 use crate::failure::Failure;
 use crate::numbers::count;
 
+/// What a sequential step answers: six save points, some records and the next task.
+const OUTPUTS_USUAL: usize = 16;
+
 /// After this many outputs a step stops between two states, so that a long stretch without tasks is saved on the way.
 const OUTPUTS_MAX: usize = 1024;
 
@@ -111,7 +114,7 @@ impl RunState {
     /// Moves the run. `now` is the explicit time: a `Begin` takes it as the time of its next control transition and a
     /// wait advances to it; absent, time stands still (workflow §4). It may not be before the run's own time.
     pub fn step(&mut self, event: Event, now: Option<f64>) -> Step {
-        let mut outputs = Vec::new();
+        let mut outputs = Vec::with_capacity(OUTPUTS_USUAL);
         self.phase = match self.take(event, now, &mut outputs) {
             Ok(phase) => phase,
             Err(error) => {

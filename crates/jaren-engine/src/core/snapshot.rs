@@ -1,7 +1,7 @@
-//! The snapshot of a run: the published `jaren-workflow-run/0.1` JSON, held as the value that it is saved as.
+//! The snapshot of a run: the published `jaren-workflow-run/0.1` JSON, in parts.
 //!
-//! Every change makes a new value that shares all that did not change, so a save point costs by what it changes and
-//! rendering one costs nothing. Members that we do not know are kept (workflow §5).
+//! Every change replaces a part and shares the others, so a save point costs by what it changes, and only those that
+//! are really saved are written as JSON. Members that we do not know are kept (workflow §5).
 
 use jaren_flow::statechart;
 use jaren_flow::workflow::FORMAT;
@@ -39,13 +39,14 @@ impl Status {
     }
 }
 
-/// One saved or savable state of a run. Cheap to clone.
+/// One saved or savable state of a run. Cheap to clone and to change; its JSON is made when it is asked for.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The whole of it; the other members are its parts, read.
-    top: Object,
+    /// The published members as they were read or first written: their names and order, and what never changes.
+    form: Object,
     context: Object,
     control: statechart::Snapshot,
+    pending: Option<Object>,
     generation: u64,
     status: Status,
 }
@@ -63,29 +64,41 @@ impl Snapshot {
             ("format", Value::from(FORMAT)),
             ("runId", Value::from(run)),
             ("identity", identity.clone()),
-            ("generation", count(0)),
-            ("control", control.to_value()),
-            ("context", Value::Object(context.clone())),
+            ("generation", Value::Null),
+            ("control", Value::Null),
+            ("context", Value::Null),
             ("pending", Value::Null),
-            ("status", Value::from(status.as_str())),
+            ("status", Value::Null),
         ];
-        Snapshot { top: members.into_iter().collect(), context, control, generation: 0, status }
+        let form = members.into_iter().collect();
+        Snapshot { form, context, control, pending: None, generation: 0, status }
     }
 
     /// A snapshot whose members have been checked (`super::restore`).
     pub(super) fn checked(
-        top: Object,
+        form: Object,
         context: Object,
         control: statechart::Snapshot,
+        pending: Option<Object>,
         generation: u64,
         status: Status,
     ) -> Self {
-        Snapshot { top, context, control, generation, status }
+        Snapshot { form, context, control, pending, generation, status }
     }
 
-    /// The published JSON.
+    /// The published JSON. It shares with that of other snapshots all that is the same.
     pub fn to_value(&self) -> Value {
-        Value::Object(self.top.clone())
+        let values = self.form.iter().map(|(name, kept)| match name {
+            "generation" => count(self.generation),
+            "control" => self.control.to_value(),
+            "context" => Value::Object(self.context.clone()),
+            "pending" => Value::from(self.pending.clone()),
+            "status" => Value::from(self.status.as_str()),
+            _ => kept.clone(),
+        });
+        let values = values.collect();
+        let object = self.form.shape().and_then(|shape| Object::from_shape(shape, values));
+        Value::Object(object.unwrap_or_default())
     }
 
     /// How many save points this state has behind it.
@@ -120,7 +133,7 @@ impl Snapshot {
 
     /// The activation that is not finished, if there is one.
     pub fn pending(&self) -> Option<&Object> {
-        self.top.get("pending").and_then(Value::as_object)
+        self.pending.as_ref()
     }
 
     /// The active leaf. A workflow has exactly one.
@@ -129,21 +142,18 @@ impl Snapshot {
     }
 
     pub(super) fn set_context(&mut self, context: Object) {
-        self.top = self.top.with("context", context.clone());
         self.context = context;
     }
 
     pub(super) fn set_pending(&mut self, pending: Option<Object>) {
-        self.top = self.top.with("pending", pending);
+        self.pending = pending;
     }
 
     pub(super) fn set_control(&mut self, control: statechart::Snapshot) {
-        self.top = self.top.with("control", control.to_value());
         self.control = control;
     }
 
     pub(super) fn set_status(&mut self, status: Status) {
-        self.top = self.top.with("status", status.as_str());
         self.status = status;
     }
 
@@ -153,7 +163,6 @@ impl Snapshot {
             return Err(RunError::new("JF2016", "the snapshot's generation is exhausted"));
         }
         self.generation += 1;
-        self.top = self.top.with("generation", count(self.generation));
         Ok(self.generation)
     }
 }

@@ -138,7 +138,9 @@ impl Cargo {
                 draft.put_member(&RECEIPT, &consumed.id, receipt(&pending, consumed.accepted, *generation));
             }
         }
-        draft.label(STATUS_LABEL, self.status.as_str());
+        if session.label(STATUS_LABEL) != Some(self.status.as_str()) {
+            draft.label(STATUS_LABEL, self.status.as_str());
+        }
         Ok(draft)
     }
 }

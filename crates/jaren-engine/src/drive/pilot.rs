@@ -72,6 +72,8 @@ pub(crate) struct Pilot {
     seen: BTreeSet<Arc<str>>,
     /// The store failed, or somebody else holds the run: nothing can be saved any more.
     broken: Option<EngineError>,
+    /// Somebody may want the records.
+    watched: bool,
     /// The caller's token was cancelled.
     stopping: bool,
     course: Course,
@@ -110,6 +112,7 @@ impl Pilot {
             holding: 0,
             seen: BTreeSet::new(),
             broken: None,
+            watched: true,
             stopping: false,
             course: Course::Ahead,
         }
@@ -131,6 +134,7 @@ impl Pilot {
 
     /// Drives until the run rests, ends, fails or is interrupted; every task is joined before it returns.
     pub(crate) async fn fly(&mut self, drive: &Drive) -> Result<Status, EngineError> {
+        self.watched = drive.observer.is_some();
         self.board().await?;
         let mut grace = std::pin::pin!(tokio::time::sleep(self.engine.grace));
         loop {
@@ -204,7 +208,8 @@ impl Pilot {
             match output {
                 Output::Save(point) => self.ledger.stage(point),
                 Output::Start(call) => self.hold(call.after, Held::Start(call)),
-                Output::Record { after, record } => self.hold(after, Held::Show(record)),
+                Output::Record { after, record } if self.watched => self.hold(after, Held::Show(record)),
+                Output::Record { .. } => {}
                 Output::Refused(consumed) => self.ledger.refuse(consumed),
                 Output::Abandon { activation } => {
                     self.crew.abandon(activation);
