@@ -22,17 +22,13 @@ pub(crate) const PATH: &str = "path";
 pub(crate) fn compile(document: &Value, options: &CompileOptions) -> Result<Sheet, Report> {
     let mut defects = Vec::new();
     let document = document::read(document, &mut defects);
+    let mut bodies = options.bodies.clone();
+    if let Some(parameters) = &mut bodies.externals {
+        parameters.extend([ROOT.to_owned(), PATH.to_owned()]);
+    }
     let mut compiler = Compiler {
         defects,
-        options,
-        bodies: jaren_query::CompileOptions {
-            limits: options.limits,
-            externals: options.parameters.clone().map(|mut names| {
-                names.extend([ROOT.to_owned(), PATH.to_owned()]);
-                names
-            }),
-            type_tests: options.type_tests.clone(),
-        },
+        bodies,
         modes: Modes::default(),
         paths: Vec::new(),
         path_index: BTreeMap::new(),
@@ -128,7 +124,6 @@ impl Modes {
 
 struct Compiler<'d> {
     defects: Vec<Diagnostic>,
-    options: &'d CompileOptions,
     /// How bodies are compiled.
     bodies: jaren_query::CompileOptions,
     modes: Modes,
@@ -171,7 +166,7 @@ impl<'d> Compiler<'d> {
     }
 
     fn schema(&mut self, schema: &Value, place: &Pointer) -> Option<TypeTest> {
-        let Some(type_tests) = &self.options.type_tests else {
+        let Some(type_tests) = &self.bodies.type_tests else {
             self.defect(NO_TYPE_TEST, place, "schemas need a type test, and none is installed");
             return None;
         };

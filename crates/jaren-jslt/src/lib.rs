@@ -22,7 +22,8 @@
 //!
 //! # What this crate will not do
 //!
-//! It has no schema language: [`TypeTests`] of the host compile schemas. It reads no files and imports no other sheets.
+//! It has no schema language: [`jaren_query::TypeTests`] of the host compile schemas. It reads no files and imports no
+//! other sheets.
 #![forbid(unsafe_code)]
 
 mod codes;
@@ -30,12 +31,13 @@ mod compile;
 mod document;
 mod error;
 mod locations;
+mod rebuild;
+pub mod schema;
 mod sheet;
 mod stylesheet;
 mod transform;
 
 pub use error::TransformError;
-pub use jaren_query::{Limits, TypeTest, TypeTests};
 pub use stylesheet::{CompileOptions, Stylesheet};
 
 /// The page about stylesheets, so that its example in Rust is compiled and run.

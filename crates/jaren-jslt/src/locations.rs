@@ -28,6 +28,8 @@ struct Node {
     position: u32,
     /// Where its children begin in `children`, if any of them has a number.
     children: Option<u32>,
+    /// How many there are.
+    width: u32,
 }
 
 impl Locations {
@@ -64,7 +66,7 @@ impl Locations {
     fn add(&mut self, parent: u32, position: u32) -> u32 {
         // An input of 2^32 nodes does not fit into memory; were there one, its last nodes would be taken for one.
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes.push(Node { parent, position, children: None });
+        self.nodes.push(Node { parent, position, children: None, width: 0 });
         self.here.resize(self.here.len() + self.words, 0);
         self.below.resize(self.below.len() + self.words, 0);
         number
@@ -106,12 +108,22 @@ impl Locations {
     }
 
     /// The location of a child, if it has a number already.
-    pub(crate) fn known_child(&self, location: Location, position: usize) -> Option<Location> {
+    fn known_child(&self, location: Location, position: usize) -> Option<Location> {
         let children = self.nodes.get(index(location.0))?.children?;
         match self.children.get(index(children) + position) {
             None | Some(0) => None,
             Some(number) => Some(Location(*number)),
         }
+    }
+
+    /// The position of the next child that one of these paths selects or has something below, `from` included.
+    pub(crate) fn next_child(&self, location: Location, from: usize, paths: &[u64]) -> Option<usize> {
+        let node = self.nodes.get(index(location.0))?;
+        let first = index(node.children?);
+        let children = self.children.get(first + from..first + index(node.width))?;
+        let next =
+            children.iter().position(|number| *number != 0 && self.leads_on(Location(*number), paths))?;
+        Some(from + next)
     }
 
     /// The path of a node of `input`.
@@ -154,18 +166,19 @@ impl Track for Locations {
         }
         let position_number = u32::try_from(position).unwrap_or(u32::MAX);
         let number = self.add(location.0, position_number);
-        let first = self.children.len();
         if let Some(node) = self.nodes.get_mut(index(location.0)) {
-            let from = *node.children.get_or_insert_with(|| {
+            if node.children.is_none() {
                 let members = match parent {
                     Value::Array(array) => array.len(),
                     Value::Object(object) => object.len(),
                     _ => 0,
                 };
-                self.children.resize(first + members, 0);
-                u32::try_from(first).unwrap_or(u32::MAX)
-            });
-            if let Some(child) = self.children.get_mut(index(from) + position) {
+                node.children = u32::try_from(self.children.len()).ok();
+                node.width = u32::try_from(members).unwrap_or(u32::MAX);
+                self.children.resize(self.children.len() + members, 0);
+            }
+            let from = node.children.map(index);
+            if let Some(child) = from.and_then(|from| self.children.get_mut(from + position)) {
                 *child = number;
             }
         }

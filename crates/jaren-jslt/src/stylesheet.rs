@@ -4,7 +4,6 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use jaren_json::{Array, Report, Value};
-use jaren_query::{Limits, TypeTests};
 
 use crate::compile::compile;
 use crate::error::TransformError;
@@ -18,32 +17,25 @@ pub struct Stylesheet(Arc<Sheet>);
 /// How to compile a stylesheet.
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
-    /// The parameters that bodies may name (section 8.1): any name where this is `None`, and otherwise only these beside
-    /// `root` and `path`; another free variable is then a `JQ0005` in its body.
-    pub parameters: Option<Vec<String>>,
-    /// What compiles schemas, of matches and in bodies; a stylesheet that has one is refused without it.
-    pub type_tests: Option<TypeTests>,
+    /// How bodies are compiled: their limits, and what a host lends them.
+    ///
+    /// The `externals` are the parameters of the stylesheet (section 8.1), beside which bodies may name `root` and `path`.
+    /// The `type_tests` compile the schemas of matches too. What an evaluation of a body spends beyond its limits is
+    /// `JT2004`.
+    pub bodies: jaren_query::CompileOptions,
     /// How deep dispatches may lie within each other (section 5.4); `JT2001` beyond. The dispatch of the input is at depth
     /// 0. Each level needs some stack, which is taken from the heap where the thread's own is short; what would take more than
     /// 128 MiB of it is `JT2001` too.
     pub depth_max: usize,
-    /// What one evaluation of one body may spend; `JT2004` beyond.
-    pub limits: Limits,
     /// How many values a transform may dispatch; `JR2001` beyond. The format has no such limit, and depth does not bound
-    /// it: a stylesheet of which the author is not trusted needs it, beside [`Self::limits`].
+    /// it: a stylesheet of which the author is not trusted needs it, beside the limits of its bodies.
     pub dispatches_max: Option<NonZeroU64>,
 }
 
 impl Default for CompileOptions {
-    /// Any parameters, no schemas, the format's depth of 1024, and no other limit.
+    /// Any parameters, nothing of a host, the format's depth of 1024, and no other limit.
     fn default() -> Self {
-        Self {
-            parameters: None,
-            type_tests: None,
-            depth_max: 1024,
-            limits: Limits::default(),
-            dispatches_max: None,
-        }
+        Self { bodies: jaren_query::CompileOptions::default(), depth_max: 1024, dispatches_max: None }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use jaren_json::{Array, Diagnostic, Object, Value};
+use jaren_json::{Diagnostic, Value};
 use jaren_query::{EvalError, Host, Location, Scope, Track};
 
 use crate::codes::{DEPTH, FAILED, LIMIT, SEVERAL, UNMATCHED};
@@ -10,6 +10,7 @@ use crate::compile::{PATH, ROOT};
 use crate::document::Disposition;
 use crate::error::TransformError;
 use crate::locations::Locations;
+use crate::rebuild::{Answer, Rebuilt};
 use crate::sheet::{Mode, ModeId, Rule, Sheet, UNNAMED};
 
 /// The stack that must be left for one dispatch, in bytes: twice what a body of the deepest nesting that compiles takes
@@ -18,14 +19,6 @@ const STACK_LEFT_MIN: usize = if cfg!(debug_assertions) { 2 << 20 } else { 1 << 
 /// How much stack is added where less is left, in bytes, and how often: 128 MiB in all.
 const STACK_ADDED: usize = 8 << 20;
 const STACKS_MAX: usize = 16;
-
-/// What a dispatch answered.
-enum Answer {
-    /// The value as it is; nothing was added to the list.
-    Itself,
-    /// What was added to the list.
-    Added,
-}
 
 /// Transforms an input.
 pub(crate) fn transform(
@@ -203,88 +196,44 @@ impl Transform<'_> {
                 return Err(error(UNMATCHED, table, message));
             }
         };
-        let mut rebuilt = Rebuilt { from: answer.len(), copied: fresh, changed: fresh };
-        match value {
-            Value::Array(array) => {
-                for position in 0..array.len() {
-                    self.child((mode, table), (value, array, position), location, &mut rebuilt, answer)?;
+        let children = match value {
+            Value::Array(array) => &array[..],
+            Value::Object(object) => object.values(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Ok(Answer::Itself),
+        };
+        let mut rebuilt = Rebuilt::new(children, fresh, answer);
+        while let Some((position, child)) = self.next_child(table, location, rebuilt.rest()) {
+            rebuilt.keep(position, answer);
+            let below = location.map(|location| self.locations.child(location, value, position));
+            let before = answer.len();
+            self.depth += 1;
+            let answered = self.dispatch(child, below, mode, answer)?;
+            self.depth -= 1;
+            let items = answer.len() - before;
+            match answered {
+                Answer::Itself => rebuilt.keep(position + 1, answer),
+                Answer::Added if items > 1 && value.as_object().is_some() => {
+                    let message =
+                        format!("expected at most one item for {}, found {items}", self.place(below));
+                    return Err(error(SEVERAL, table, message));
                 }
-                Ok(rebuilt.finish(answer, |parts| Array::from(parts).into()))
+                Answer::Added => rebuilt.replace(items, answer),
             }
-            Value::Object(object) => {
-                let mut left_out = Vec::new();
-                for (position, name) in object.keys().iter().enumerate() {
-                    let children = object.values();
-                    let items = self.child(
-                        (mode, table),
-                        (value, children, position),
-                        location,
-                        &mut rebuilt,
-                        answer,
-                    )?;
-                    match items {
-                        0 => left_out.push(position),
-                        1 => {}
-                        several => {
-                            let of = self.place(location);
-                            let message = format!(
-                                "expected at most one item for member '{name}' of {of}, found {several}"
-                            );
-                            return Err(error(SEVERAL, table, message));
-                        }
-                    }
-                }
-                Ok(rebuilt.finish(answer, |parts| without(object, &left_out, parts)))
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(Answer::Itself),
         }
+        Ok(rebuilt.finish(value, answer))
     }
 
-    /// Dispatches one child of a container that is being rebuilt; the answer is the number of its items.
-    fn child(
-        &mut self,
-        (mode, table): (ModeId, &Mode),
-        (value, children, position): (&Value, &[Value], usize),
+    /// The next child to dispatch, with its position: whichever comes next, or in a positional mode the next one that a
+    /// path leads to. The others are not dispatched, and the depth guard does not count them.
+    fn next_child<'v>(
+        &self,
+        table: &Mode,
         location: Option<Location>,
-        rebuilt: &mut Rebuilt,
-        answer: &mut Vec<Value>,
-    ) -> Result<usize, TransformError> {
-        let Some(child) = children.get(position) else { return Ok(0) };
-        let before = answer.len();
-        let answered = if table.positional
-            && !location
-                .and_then(|location| self.locations.known_child(location, position))
-                .is_some_and(|location| self.locations.leads_on(location, &table.paths))
-        {
-            Answer::Itself // and no dispatch, which the depth guard would count
-        } else {
-            let location = location.map(|location| self.locations.child(location, value, position));
-            self.depth += 1;
-            let answered = self.dispatch(child, location, mode, answer)?;
-            self.depth -= 1;
-            answered
-        };
-        match answered {
-            Answer::Itself => {
-                if rebuilt.copied {
-                    answer.push(child.clone());
-                }
-                Ok(1)
-            }
-            Answer::Added => {
-                let items = answer.len() - before;
-                rebuilt.changed = rebuilt.changed
-                    || items != 1
-                    || !answer.last().is_some_and(|answer| is_identical(answer, child));
-                if !rebuilt.copied {
-                    rebuilt.copied = true;
-                    // Everything before this child was itself.
-                    let before = children.get(..position).unwrap_or_default();
-                    answer.splice(rebuilt.from..rebuilt.from, before.iter().cloned());
-                }
-                Ok(items)
-            }
-        }
+        (children, from): (&'v [Value], usize),
+    ) -> Option<(usize, &'v Value)> {
+        let position =
+            if table.positional { self.locations.next_child(location?, from, &table.paths)? } else { from };
+        Some((position, children.get(position)?))
     }
 
     /// Where a value stands, for messages.
@@ -323,52 +272,6 @@ impl Host for Transform<'_> {
         }
         self.depth -= 1;
         Ok(())
-    }
-}
-
-/// A container whose children are being dispatched. Nothing is copied before the first child that fires a rule.
-struct Rebuilt {
-    /// Where its children begin in the list of answers.
-    from: usize,
-    /// Whether its children are in the list.
-    copied: bool,
-    /// Whether the result is another container than the one that is being rebuilt.
-    changed: bool,
-}
-
-impl Rebuilt {
-    fn finish(
-        self,
-        answer: &mut Vec<Value>,
-        build: impl FnOnce(std::vec::Drain<'_, Value>) -> Value,
-    ) -> Answer {
-        if !self.changed {
-            answer.truncate(self.from);
-            return Answer::Itself;
-        }
-        let container = build(answer.drain(self.from..));
-        answer.push(container);
-        Answer::Added
-    }
-}
-
-/// An object of the same names with other values, save the members at these positions.
-fn without(object: &Object, left_out: &[usize], values: std::vec::Drain<'_, Value>) -> Value {
-    if left_out.is_empty() {
-        let same = object.shape().and_then(|shape| Object::from_shape_drain(shape, values));
-        return same.unwrap_or_default().into();
-    }
-    let mut left_out = left_out.iter().peekable();
-    let kept =
-        object.keys().iter().enumerate().filter(|(position, _)| left_out.next_if_eq(&position).is_none());
-    kept.map(|(_, name)| name).zip(values).collect::<Object>().into()
-}
-
-/// Identity as the format has it (`===`): the same container, or equal scalars.
-fn is_identical(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::String(a), Value::String(b)) => a == b,
-        _ => a.ptr_eq(b),
     }
 }
 

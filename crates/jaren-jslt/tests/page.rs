@@ -1,8 +1,9 @@
 //! The examples of the page do what it says.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use jaren_jslt::{CompileOptions, Stylesheet, TypeTest, TypeTests};
+use jaren_jslt::{CompileOptions, Stylesheet};
 use jaren_json::{Diagnostic, ObjectBuilder, Pointer, ReadOptions, Value, read, value};
+use jaren_query::{TypeTest, TypeTests};
 
 /// Knows `type` and `required`.
 fn type_tests() -> TypeTests {
@@ -23,7 +24,8 @@ fn type_tests() -> TypeTests {
 }
 
 fn answer(example: &Value) -> Result<Option<Value>, Diagnostic> {
-    let options = CompileOptions { type_tests: Some(type_tests()), ..CompileOptions::default() };
+    let mut options = CompileOptions::default();
+    options.bodies.type_tests = Some(type_tests());
     let sheet = Stylesheet::compile_with(example.get("stylesheet").unwrap(), &options)
         .map_err(jaren_json::Report::into_first)?;
     let parameters: Vec<_> =

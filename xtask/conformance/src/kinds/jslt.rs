@@ -1,7 +1,8 @@
 //! JSLT-FORMAT: `{"stylesheet", "input", "params"?, "maxDepth"?, "typeTest"?, "expectExternals"?, "sharesInput"?, "expect"}`.
 
-use jaren_jslt::{CompileOptions, Stylesheet, TypeTest, TypeTests};
+use jaren_jslt::{CompileOptions, Stylesheet};
 use jaren_json::{Array, Diagnostic, ObjectBuilder, Value, value};
+use jaren_query::{TypeTest, TypeTests};
 
 use crate::answer::{Rules, decode, same};
 use crate::case::Case;
@@ -52,7 +53,7 @@ fn options(case: &Case) -> CompileOptions {
         options.depth_max = usize::try_from(depth).unwrap_or(usize::MAX);
     }
     if case.get("typeTest").is_some() {
-        options.type_tests = Some(TypeTests::new(|schema| {
+        options.bodies.type_tests = Some(TypeTests::new(|schema| {
             let schema = Tiny::compile(schema)?;
             Ok::<_, String>(TypeTest::new(move |item| schema.accepts(item)))
         }));
