@@ -1,7 +1,13 @@
 //! Time zones: the language has no zone data of its own and asks its host (section 8.16).
 
+#[cfg(feature = "jiff")]
+mod bundled;
+
 use std::fmt;
 use std::sync::Arc;
+
+#[cfg(feature = "jiff")]
+pub use bundled::BundledZones;
 
 /// The time zones of a host.
 ///
