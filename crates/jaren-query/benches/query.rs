@@ -9,11 +9,12 @@
     reason = "a program for the eyes of its author"
 )]
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use jaren_json::{ReadOptions, Value, read, value};
-use jaren_query::{Query, Scope};
+use jaren_json::{Object, ReadOptions, Shape, Value, read, value};
+use jaren_query::{JsonPath, Query, Scope};
 
 const ROWS: u64 = 10_000;
 
@@ -21,34 +22,66 @@ fn main() {
     guard();
     let document = rows();
     let rows = document.as_array().unwrap();
+    let number = |row: &Value, name| row.get(name).and_then(Value::as_f64).unwrap();
 
-    let filter = Query::compile(&value!([{"$for": {"r": "$[*]"}, "$where": {"$ge": ["$r.qty", 500]},
-        "$return": {"id": "$r.id", "total": {"$mul": ["$r.qty", "$r.price"]}}}]))
-    .unwrap();
-    measure("filter", "query", || filter.first(&Scope::value(&document)).unwrap());
-    measure("filter", "hand", || {
-        let number = |row: &Value, name| row.get(name).and_then(Value::as_f64).unwrap();
+    let path = JsonPath::parse("$[*].customer.name").unwrap();
+    measure("path", "path", || path.values(&document).len());
+    query("path", &value!(["$[*].customer.name"]), &document);
+    measure("path", "hand", || {
+        let names = rows.iter().filter_map(|row| row.get("customer")?.get("name"));
+        names.cloned().collect::<Value>()
+    });
+    query("descend", &value!({"$count": "$..name"}), &document);
+    query("path filter", &value!(["$[?@.qty >= 500].id"]), &document);
+    measure("path filter", "hand", || {
         let large = rows.iter().filter(|row| number(row, "qty") >= 500.0);
-        let total = |row: &Value| number(row, "qty") * number(row, "price");
-        large
-            .map(|row| value!({"id": row.get("id").unwrap().clone(), "total": total(row)}))
-            .collect::<Value>()
+        large.map(|row| row.get("id").unwrap().clone()).collect::<Value>()
     });
 
-    let group =
-        Query::compile(&value!([{"$for": {"r": "$[*]"}, "$let": {"t": {"$mul": ["$r.qty", "$r.price"]}},
-        "$groupby": {"region": "$r.region"}, "$return": {"region": "$region", "total": {"$sum": "$t"}}}]))
-        .unwrap();
-    measure("group", "query", || group.first(&Scope::value(&document)).unwrap());
+    let filter = value!([{"$for": {"r": "$[*]"}, "$where": {"$ge": ["$r.qty", 500]},
+        "$return": {"id": "$r.id", "total": {"$mul": ["$r.qty", "$r.price"]}}}]);
+    query("filter", &filter, &document);
+    let shape = Shape::new(["id", "total"]).unwrap();
+    measure("filter", "hand", || {
+        let large = rows.iter().filter(|row| number(row, "qty") >= 500.0);
+        let total = |row: &Value| Value::from(number(row, "qty") * number(row, "price"));
+        let made = large.map(|row| vec![row.get("id").unwrap().clone(), total(row)]);
+        made.map(|values| Value::from(Object::from_shape(&shape, values).unwrap())).collect::<Value>()
+    });
 
-    let sum = Query::compile(&value!({"$sum": "$[*].qty"})).unwrap();
-    measure("sum", "query", || sum.first(&Scope::value(&document)).unwrap());
+    let group = value!([{"$for": {"r": "$[*]"}, "$let": {"t": {"$mul": ["$r.qty", "$r.price"]}},
+        "$groupby": {"region": "$r.region"}, "$return": {"region": "$region", "total": {"$sum": "$t"}}}]);
+    query("group", &group, &document);
+    measure("group", "hand", || {
+        let mut totals: HashMap<&str, f64> = HashMap::new();
+        for row in &rows[..] {
+            let region = row.get("region").and_then(Value::as_str).unwrap();
+            *totals.entry(region).or_default() += number(row, "qty") * number(row, "price");
+        }
+        totals.len()
+    });
+    query("sum", &value!({"$sum": "$[*].qty"}), &document);
 
-    let order =
-        Query::compile(&value!([{"$for": {"r": "$[*]"}, "$orderby": [{"$key": "$r.qty", "$dir": "desc"},
-        "$r.id"], "$return": "$r.id"}]))
-        .unwrap();
-    measure("order", "query", || order.first(&Scope::value(&document)).unwrap());
+    let order = value!([{"$for": {"r": "$[*]"}, "$orderby": [{"$key": "$r.qty", "$dir": "desc"}, "$r.id"],
+        "$return": "$r.id"}]);
+    query("order", &order, &document);
+    measure("order", "hand", || {
+        let mut sorted: Vec<&Value> = rows.iter().collect();
+        let key = |row: &Value| (-number(row, "qty"), number(row, "id"));
+        sorted.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap());
+        sorted.iter().map(|row| row.get("id").unwrap().clone()).collect::<Value>()
+    });
+
+    let join = value!([{"$for": {"x": "$.a[*]", "y": "$.b[*]"}, "$where": {"$eq": ["$x.id", "$y.ref"]},
+        "$return": {"id": "$x.id", "n": "$y.n"}}]);
+    let right = |i: u32| value!({"ref": (i * 7 % 2000), "n": (i)});
+    let (left, right) = (rows.iter().take(2000).cloned(), (0..2000).map(right));
+    query("join", &join, &value!({"a": (left.collect::<Value>()), "b": (right.collect::<Value>())}));
+}
+
+fn query(work: &str, query: &Value, document: &Value) {
+    let query = Query::compile(query).unwrap();
+    measure(work, "query", || query.first(&Scope::value(document)).unwrap());
 }
 
 fn guard() {
@@ -84,15 +117,15 @@ fn rows() -> Value {
     read(text.as_bytes(), &ReadOptions::data()).unwrap()
 }
 
-/// Whether the arguments ask for this row: all rows, or those whose work has one of the words in it.
-fn asked(work: &str) -> bool {
-    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
-    words.peek().is_none() || words.any(|word| work.contains(&word))
+/// Whether the arguments ask for this row: all rows, or those that have every one of the words in their names.
+fn asked(work: &str, by: &str) -> bool {
+    let row = format!("{work} {by}");
+    std::env::args().skip(1).filter(|word| !word.starts_with('-')).all(|word| row.contains(&word))
 }
 
 /// The median of many runs.
 fn measure<T>(work: &str, by: &str, mut run: impl FnMut() -> T) {
-    if !asked(work) {
+    if !asked(work, by) {
         return;
     }
     let started = Instant::now();
@@ -108,7 +141,7 @@ fn measure<T>(work: &str, by: &str, mut run: impl FnMut() -> T) {
 
 /// The median of runs of a million, for what is shorter than a clock tick.
 fn many(work: &str, by: &str, mut run: impl FnMut() -> bool) {
-    if !asked(work) {
+    if !asked(work, by) {
         return;
     }
     const TIMES: u32 = 1_000_000;

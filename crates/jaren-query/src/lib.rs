@@ -25,6 +25,7 @@
 //! query that needs one does not compile. Operators that are not built yet are refused with [`UNBUILT`].
 #![forbid(unsafe_code)]
 
+mod capability;
 mod compile;
 mod dates;
 mod error;
@@ -35,21 +36,28 @@ mod path;
 mod place;
 mod plan;
 mod query;
+mod quick;
 mod relation;
+pub mod schema;
 mod series;
 mod spatial;
 mod type_test;
 mod vectors;
+mod zone;
 
+pub use capability::{
+    Argument, Collations, Function, Functions, Lexical, LexicalProviders, Operands, Operators, ReservedName,
+};
 pub use error::{EvalError, UNBUILT};
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
-mod zone;
 pub use path::{JsonPath, Node, NormalizedPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};
 pub use type_test::{TypeTest, TypeTests};
+#[cfg(feature = "jiff")]
+pub use zone::BundledZones;
+pub use zone::{Offsets, TimeZone, TimeZones};
 
 /// The page about the language, so that its example is compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/query.md")]
 struct QueryPage;
-pub use zone::{Offsets, TimeZone, TimeZones};

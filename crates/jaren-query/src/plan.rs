@@ -5,13 +5,14 @@
 
 use jaren_json::{Kind as ValueKind, Shape, Str, Value};
 
+use crate::capability::{Collation, Function, Lexical};
 use crate::dates::{Component, DateText, Form};
 use crate::iregexp::Pattern;
 use crate::path::Path;
 use crate::place::{Place, Places};
 use crate::query::Limits;
-use crate::type_test::TypeTest;
 use crate::series::{Series, TimeBucket};
+use crate::type_test::TypeTest;
 
 /// A compiled query.
 #[derive(Debug)]
@@ -82,15 +83,19 @@ pub(crate) enum Kind {
     FromEntries(Box<Expr>),
     /// `$string` (8.10).
     ToString(Box<Expr>),
+    /// A registered function or operator (8.12).
+    Call(Box<Call>),
+    /// `$lexical`.
+    Lexical(Box<LexicalSearch>),
     /// What answers a date or time as a text (8.13).
     DateText(Box<DateText>),
+    /// `$overlaps` (8.16).
+    Overlaps(Pair),
     /// What makes one value of a geometry or the other way round, or answers nothing (8.14).
     Spatial(Spatial),
 }
 
 /// What answers a boolean.
-    /// `$overlaps` (8.16).
-    Overlaps(Pair),
 #[derive(Debug)]
 pub(crate) enum Test {
     Compare(Comparison, Pair),
@@ -130,13 +135,13 @@ pub(crate) enum Number {
     Component(Component, Box<Expr>),
     /// `$date-diff` (8.13).
     DateDifference(Box<[Expr; 3]>),
+    /// `$time-bucket` (8.16).
+    TimeBucket(Box<TimeBucket>),
     /// `$area` and `$length` (8.14).
     Measure(Measure, Box<Expr>),
     /// `$distance` (8.14).
     Distance(Pair),
     /// `$similarity` (8.15).
-    /// `$time-bucket` (8.16).
-    TimeBucket(Box<TimeBucket>),
     Similarity(Pair),
 }
 
@@ -170,18 +175,35 @@ pub(crate) enum Many {
     Assert(TypeTest, Box<Expr>, Place),
     /// `$geohash-neighbours` (8.14).
     CellsAround(Box<Expr>),
+    /// `$resample`, `$rolling` and `$asof` (8.16).
+    Series(Box<Series>),
     /// The operator of an extension.
     Extended(Box<Extended>),
 }
 
 /// An operator that a format above adds to the language.
-    /// `$resample`, `$rolling` and `$asof` (8.16).
-    Series(Box<Series>),
 #[derive(Debug)]
 pub(crate) struct Extended {
     /// What its host is told of it.
     pub(crate) tag: usize,
     pub(crate) operand: Expr,
+}
+
+/// A call of what the host has registered (8.12).
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) name: Str,
+    pub(crate) function: Function,
+    pub(crate) operands: Vec<Expr>,
+}
+
+/// A request to a lexical provider.
+#[derive(Debug)]
+pub(crate) struct LexicalSearch {
+    pub(crate) lexical: Lexical,
+    pub(crate) text: Expr,
+    /// The place of the operator's name, where a failure is reported.
+    pub(crate) key: Place,
 }
 
 /// A path with where it begins.
@@ -274,6 +296,8 @@ pub(crate) struct OrderKey {
     pub(crate) key: Expr,
     pub(crate) descending: bool,
     pub(crate) empty_greatest: bool,
+    /// The order of its texts, where that is not the order of code points.
+    pub(crate) collation: Option<Collation>,
 }
 
 /// A quantifier phrase (7).

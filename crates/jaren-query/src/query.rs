@@ -5,16 +5,22 @@ use std::sync::Arc;
 
 use jaren_json::{Object, Report, Value};
 
+use crate::capability::{Collations, Functions, LexicalProviders, Operators};
 use crate::compile::compile;
 use crate::error::EvalError;
 use crate::eval::Run;
 use crate::plan::Plan;
+use crate::quick;
 use crate::type_test::TypeTests;
-
 use crate::zone::TimeZones;
+
 /// A compiled query: shared by clones and between threads.
 #[derive(Clone, Debug)]
-pub struct Query(Arc<Plan>);
+pub struct Query {
+    plan: Arc<Plan>,
+    /// Whether its truth needs no evaluation.
+    is_quick: bool,
+}
 
 /// How to compile a query.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +32,14 @@ pub struct CompileOptions {
     pub externals: Option<Vec<String>>,
     /// What compiles the schemas of `$valid`, `$assert` and `$as`; a query that has one is `JQ0008` without it.
     pub type_tests: Option<TypeTests>,
+    /// The functions that `$call` knows; another name is `JQ0010`.
+    pub functions: Functions,
+    /// The operators that the host adds to the language.
+    pub operators: Operators,
+    /// The orders of texts that `$collation` knows; another name is `JQ0010`.
+    pub collations: Collations,
+    /// The providers that `$lexical` knows; another name is `JQ0012`.
+    pub lexical_providers: LexicalProviders,
     /// The time zones that a series may name; a specification that names one is `JQ0003` without them (section 8.16).
     pub time_zones: Option<Arc<dyn TimeZones>>,
 }
@@ -122,36 +136,41 @@ impl Query {
 
     /// Compiles a query document.
     pub fn compile_with(document: &Value, options: &CompileOptions) -> Result<Self, Report> {
-        compile(document, options, None).map(|plan| Self(Arc::new(plan)))
+        compile(document, options, None)
+            .map(|plan| Self { is_quick: quick::is_quick(&plan), plan: Arc::new(plan) })
     }
 
     /// The names of the external parameters, in the order of their first appearance.
     pub fn externals(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.0.externals.iter().map(|name| &**name)
+        self.plan.externals.iter().map(|name| &**name)
     }
 
     /// All items of the result.
     pub fn items(&self, scope: &Scope<'_>) -> Result<Vec<Value>, EvalError> {
-        Run::new(&self.0, scope).items()
+        Run::new(&self.plan, scope).items()
     }
 
     /// The first item of the result, if there is one. The whole query is evaluated.
     pub fn first(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalError> {
-        Run::new(&self.0, scope).first()
+        Run::new(&self.plan, scope).first()
     }
 
     /// The result as one value: nothing, the one item, or an array of several items.
     pub fn value(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalError> {
-        Run::new(&self.0, scope).value()
+        Run::new(&self.plan, scope).value()
     }
 
     /// The effective boolean value of the result (section 2.2).
+    #[inline]
     pub fn truth(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
-        Run::new(&self.0, scope).root_truth()
+        if self.is_quick {
+            return Ok(quick::truth(&self.plan.root, scope));
+        }
+        Run::new(&self.plan, scope).root_truth()
     }
 
     /// Whether the result has an item.
     pub fn exists(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
-        Run::new(&self.0, scope).root_exists()
+        Run::new(&self.plan, scope).root_exists()
     }
 }

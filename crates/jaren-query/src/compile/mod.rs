@@ -7,15 +7,17 @@
 mod binding;
 mod dates;
 mod extension;
+mod host;
 mod operators;
 mod phrase;
 mod scope;
-mod vocabulary;
 mod series;
+mod vocabulary;
 
 use jaren_json::{Diagnostic, Object, Report, Shape, Str, Value};
 
 use self::scope::Scope;
+pub(crate) use self::vocabulary::is_reserved;
 
 use crate::error::{DEPTH, MIXED, PATH, SHAPE, UNDECLARED, VERSION};
 use crate::extension::Extension;
@@ -24,9 +26,9 @@ use crate::place::{Place, Places};
 use crate::plan::{Expr, From, Kind, Members, Plan, Root};
 use crate::query::CompileOptions;
 use crate::type_test::TypeTests;
+use crate::zone::TimeZones;
 
 /// How deep expressions may nest whatever the caller's limit is, so that compiling and evaluating cannot overflow the
-use crate::zone::TimeZones;
 /// stack. Each further `$for` or `$some` binding of a phrase counts as a level for what lies below it.
 pub(crate) const NESTING_MAX: usize = 128;
 
@@ -44,12 +46,13 @@ pub(crate) fn compile<'d>(
         late: Vec::new(),
         places: Places::default(),
         scope: Scope::default(),
+        options,
         declared: options.externals.as_deref(),
         type_tests: options.type_tests.as_ref(),
+        time_zones: options.time_zones.as_deref(),
         extra_levels: 0,
         deepest: (0, Places::ROOT),
         extension,
-        time_zones: options.time_zones.as_deref(),
     };
     let root = compiler.document(document);
     let depth_max = options.limits.depth.map_or(usize::MAX, std::num::NonZeroUsize::get);
@@ -76,17 +79,19 @@ struct Compiler<'d> {
     late: Vec<Diagnostic>,
     places: Places,
     scope: Scope<'d>,
+    /// What the host registers.
+    options: &'d CompileOptions,
     /// The externals that may occur; any may when this is absent.
     declared: Option<&'d [String]>,
     /// What compiles schema literals.
     type_tests: Option<&'d TypeTests>,
+    /// The zones that time series may name.
+    time_zones: Option<&'d dyn TimeZones>,
     /// Levels of the stack that bindings need beyond the nesting of expressions.
     extra_levels: usize,
     /// The deepest nesting met so far and the first place that reached it.
     deepest: (usize, Place),
     /// The operator that a format above adds.
-    /// The zones that time series may name.
-    time_zones: Option<&'d dyn TimeZones>,
     extension: Option<&'d mut dyn Extension>,
 }
 

@@ -5,7 +5,7 @@ use jaren_json::Value;
 use super::Compiler;
 use super::phrase::{FLWOR, QUANTIFIER};
 use super::vocabulary::{Operator, operator, unknown};
-use crate::error::{NO_PROVIDER, NO_TYPE_TEST, SCHEMA, SHAPE, UNKNOWN, UNREGISTERED};
+use crate::error::{NO_TYPE_TEST, SCHEMA, SHAPE, UNKNOWN};
 use crate::place::Place;
 use crate::plan::{Expr, Kind};
 use crate::type_test::TypeTest;
@@ -28,14 +28,14 @@ impl<'d> Compiler<'d> {
         match name {
             "$const" => return Expr { place, kind: Kind::Literal(argument.clone()) },
             "$map" => return self.map(argument, place, key, depth),
-            "$call" => {
-                let message = "'$call' names a registered function, and none is registered";
-                return self.poison(UNREGISTERED, key, message);
-            }
-            "$lexical" => return self.lexical(argument, key),
+            "$call" => return self.call(argument, [place, key], depth),
+            "$lexical" => return self.lexical(argument, [place, key], depth),
             _ => {}
         }
         let Some(operator) = operator(name) else {
+            if let Some(phrase) = self.host_operator(name, argument, [place, key], depth) {
+                return phrase;
+            }
             return if FLWOR.contains(&name) || QUANTIFIER.contains(&name) {
                 self.poison(SHAPE, place, format!("'{name}' does not form a phrase on its own"))
             } else {
@@ -44,7 +44,7 @@ impl<'d> Compiler<'d> {
         };
         let kind = match (operator, argument) {
             (Operator::One(build), operand) => Some(build(Box::new(self.expr(operand, key, depth + 1)))),
-            (operator, Value::Array(operands)) => self.listed(name, operator, operands, [place, key], depth),
+            (operator, Value::Array(operands)) => self.listed(name, operator, operands, key, depth),
             (_, other) => {
                 self.defect(SHAPE, key, format!("'{name}' takes a list of operands, found {}", other.kind()));
                 None
@@ -59,7 +59,7 @@ impl<'d> Compiler<'d> {
         name: &str,
         operator: &Operator,
         operands: &'d [Value],
-        [place, key]: [Place; 2],
+        key: Place,
         depth: usize,
     ) -> Option<Kind> {
         Some(match (operator, operands) {
@@ -148,15 +148,5 @@ impl<'d> Compiler<'d> {
             pairs.push([name, self.expr(value, value_place, depth + 1)]);
         }
         Expr { place, kind: Kind::Map(pairs) }
-    }
-
-    /// `$lexical`: this crate registers no provider yet, so what is well formed is refused as such.
-    fn lexical(&mut self, argument: &'d Value, key: Place) -> Expr {
-        match argument.as_array().map(|argument| &argument[..]) {
-            Some([Value::String(name), _, Value::Object(_)]) => {
-                self.poison(NO_PROVIDER, key, format!("no lexical provider '{name}' is registered"))
-            }
-            _ => self.poison(SHAPE, key, "'$lexical' takes [provider, text expression, request]"),
-        }
     }
 }

@@ -7,6 +7,7 @@ use jaren_json::{Object, Value};
 use super::binding::is_extended;
 use super::vocabulary::{is_vocabulary, unknown};
 use super::{Compiler, NESTING_MAX, is_name};
+use crate::capability::Collation;
 use crate::error::{DUPLICATE, SHAPE, UNDECLARED, UNKNOWN, UNREGISTERED};
 use crate::place::Place;
 use crate::plan::{Assertion, Expr, Flwor, Group, Kind, Many, Order, OrderKey, Quantifier, Slot, Test};
@@ -50,9 +51,9 @@ impl<'d> Compiler<'d> {
         if let (Some((name, argument)), None) = (members.next(), members.next()) {
             return self.operator(name, argument, place, depth);
         }
-        if let Some((name, _)) =
-            object.iter().find(|(name, _)| !is_vocabulary(name) && !self.is_extension(name))
-        {
+        if let Some((name, _)) = object.iter().find(|(name, _)| {
+            !is_vocabulary(name) && !self.is_extension(name) && self.options.operators.get(name).is_none()
+        }) {
             return self.poison(UNKNOWN, place, unknown(name));
         }
         let message = "these '$'-names do not form a phrase together: an operator stands alone, \
@@ -283,7 +284,7 @@ impl<'d> Compiler<'d> {
             value.as_object().filter(|object| object.iter().any(|(name, _)| ORDER_KEY.contains(&name)));
         let Some(object) = explicit else {
             let key = self.expr(value, place, depth + 1);
-            return OrderKey { place, key, descending: false, empty_greatest: false };
+            return OrderKey { place, key, descending: false, empty_greatest: false, collation: None };
         };
         if let Some((name, _)) = object.iter().find(|(name, _)| !ORDER_KEY.contains(name)) {
             let message =
@@ -294,18 +295,23 @@ impl<'d> Compiler<'d> {
         }
         let descending = self.choice(object, "$dir", ["asc", "desc"], place);
         let empty_greatest = self.choice(object, "$empty", ["least", "greatest"], place);
-        if let Some(collation) = object.get("$collation") {
-            let place = self.places.member(place, "$collation");
-            match collation.as_str() {
-                Some(name) => {
-                    self.defect(UNREGISTERED, place, format!("no collation '{name}' is registered"));
-                }
-                None => self.defect(SHAPE, place, "expected the name of a collation as a text"),
-            }
-        }
+        let collation = object.get("$collation").and_then(|name| self.collation(name, place));
         let key = self.clause(object, "$key", place, depth);
         let key = key.unwrap_or(Expr { place, kind: Kind::Literal(Value::Null) });
-        OrderKey { place, key, descending, empty_greatest }
+        OrderKey { place, key, descending, empty_greatest, collation }
+    }
+
+    fn collation(&mut self, name: &Value, place: Place) -> Option<Collation> {
+        let place = self.places.member(place, "$collation");
+        let Some(name) = name.as_str() else {
+            self.defect(SHAPE, place, "expected the name of a collation as a text");
+            return None;
+        };
+        let collation = self.options.collations.get(name).cloned();
+        if collation.is_none() {
+            self.defect(UNREGISTERED, place, format!("no collation '{name}' is registered"));
+        }
+        collation
     }
 
     /// Whether a member has the second of two words; the first is the default.

@@ -197,6 +197,11 @@ pub(super) fn is_vocabulary(name: &str) -> bool {
     known_names().any(|known| known == name)
 }
 
+/// Whether no host may register an operator of that name.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    is_vocabulary(name) || ["$call", "$lexical", "$query", "$expr"].contains(&name)
+}
+
 fn known_names() -> impl Iterator<Item = &'static str> {
     let operators = OPERATORS.iter().map(|(name, _)| *name);
     FLWOR.into_iter().chain(QUANTIFIER).chain(["$const", "$map"]).chain(operators)
@@ -212,11 +217,6 @@ pub(super) fn unknown(name: &str) -> String {
     }
 }
 
-/// The number of insertions, removals and replacements between two names.
-fn edits(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
 /// The known name that another was probably meant to be.
 pub(super) fn near(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     // Two edits in a name that long are a slip of the pen; names far longer than any known one are not compared.
@@ -228,6 +228,11 @@ pub(super) fn near(name: &str, known: impl Iterator<Item = &'static str>) -> Opt
         .map(|(_, known)| known)
 }
 
+/// The number of insertions, removals and replacements between two names.
+fn edits(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = i;
         let mut left = i + 1;
         for (above, y) in row.iter_mut().skip(1).zip(b) {
             let replaced = diagonal + usize::from(x != y);

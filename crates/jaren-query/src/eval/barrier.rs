@@ -191,7 +191,11 @@ impl<'a> Run<'a> {
         next: Next<'_, 'a>,
     ) -> Result<(), Stop> {
         let mut mixed = None;
-        rows.sort_by(|left, right| row_order(order, left, right, &mut mixed));
+        if order.keys.iter().any(|key| key.collation.is_some()) {
+            rows = merge_sorted(rows, &mut |left, right| row_order(order, left, right, &mut mixed));
+        } else {
+            rows.sort_by(|left, right| row_order(order, left, right, &mut mixed));
+        }
         if let Some(key) = mixed {
             return Err(self.fail(ORDER, key.place, "a number and a text have no order").into());
         }
@@ -203,6 +207,37 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
+}
+
+/// A stable sort that takes any order: the sort of the standard library may panic where one contradicts itself, as that of
+/// a host may.
+fn merge_sorted<T>(items: Vec<T>, order: &mut dyn FnMut(&T, &T) -> Ordering) -> Vec<T> {
+    let mut runs: Vec<Vec<T>> = items.into_iter().map(|item| vec![item]).collect();
+    while runs.len() > 1 {
+        let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
+        let mut pairs = runs.into_iter();
+        while let Some(left) = pairs.next() {
+            merged.push(match pairs.next() {
+                Some(right) => merge(left, right, order),
+                None => left,
+            });
+        }
+        runs = merged;
+    }
+    runs.pop().unwrap_or_default()
+}
+
+/// Two runs as one; of equal items the left one comes first.
+fn merge<T>(left: Vec<T>, right: Vec<T>, order: &mut dyn FnMut(&T, &T) -> Ordering) -> Vec<T> {
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
+        let next = if order(first, second).is_gt() { right.next() } else { left.next() };
+        merged.extend(next);
+    }
+    merged.extend(left);
+    merged.extend(right);
+    merged
 }
 
 /// The order of two rows; the first key found to hold a number and a text is left in `mixed`.
@@ -221,7 +256,12 @@ fn row_order<'a>(
             (Some(_), None) => Ordering::Greater,
             (Some(left), Some(right)) => {
                 let mut disagree = false;
-                let found = key_order(left, right, &mut disagree);
+                let found = match (&key.collation, left.value(), right.value()) {
+                    (Some(collation), Value::String(left), Value::String(right)) => {
+                        collation.compare(left, right)
+                    }
+                    _ => key_order(left, right, &mut disagree),
+                };
                 if disagree {
                     mixed.get_or_insert(key);
                 }

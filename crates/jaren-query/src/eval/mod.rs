@@ -14,19 +14,21 @@ mod compare;
 mod construct;
 mod dates;
 mod extension;
+mod host;
 mod item;
 mod modes;
 mod phrase;
 mod sequence;
-mod spatial;
 mod series;
+mod spatial;
 mod text;
 mod type_test;
 
 use jaren_json::Value;
 
-pub(crate) use self::item::count;
-use self::item::{Got, Item, Seq, item_truth};
+pub(crate) use self::compare::compare_items;
+use self::item::{Got, Item, Seq};
+pub(crate) use self::item::{count, item_truth};
 use self::modes::finished;
 use crate::error::{EvalError, LIMIT, SEVERAL, UNBOUND};
 use crate::extension::Host;

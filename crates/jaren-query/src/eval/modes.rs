@@ -156,10 +156,12 @@ impl<'a> Run<'a> {
             Kind::Get(pair) => self.get(pair)?.into(),
             Kind::FromEntries(operand) => Got::One(Item::Own(self.object_of_entries(operand)?)),
             Kind::ToString(operand) => self.cast_to_text(operand)?.map(Item::Own).into(),
+            Kind::Call(call) => self.call(expr, call)?.map(Item::Own).into(),
+            Kind::Lexical(search) => Got::One(Item::Own(self.lexical(search)?)),
             Kind::Spatial(operator) => self.spatial(operator)?.map(Item::Own).into(),
+            Kind::Overlaps(pair) => self.overlaps(pair)?.into(),
             Kind::DateText(operator) => self.date_text(operator)?.map(Item::Own).into(),
         })
-            Kind::Overlaps(pair) => self.overlaps(pair)?.into(),
     }
 
     fn path_one(&mut self, root: &'a Root, place: Place) -> Result<Got<'a>, EvalError> {
