@@ -36,6 +36,8 @@ fn wrappers() -> Vec<(&'static str, Wrap)> {
         ("some", |inner| value!({"$some": {"a": "$.rows[*]"}, "$satisfies": inner})),
         ("map", |inner| value!({"$map": [["k", inner]]})),
         ("join", |inner| value!({"$concat": [{"$exists": inner}]})),
+        ("space", |inner| value!({"$geo-simplify": [inner, 1]})),
+        ("distance", |inner| value!({"$distance": [inner, "$"]})),
         ("distinct", |inner| value!({"$distinct": {"$reverse": {"$tail": {"$seq": [1, inner]}}}})),
     ]
 }

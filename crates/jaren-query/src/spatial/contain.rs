@@ -44,9 +44,9 @@ fn in_ring(ring: &Value, at: Position, meter: &Meter) -> Result<bool, Refusal> {
         if crosses || beside {
             let side = turn(corner, last, at);
             on_side |= beside && side == Ordering::Equal;
-            // East of the position: to the left of it going north, to the right going south.
-            let east = if last.lat > corner.lat { Ordering::Greater } else { Ordering::Less };
-            inside ^= crosses && side == east;
+            // A side that goes north has to its left what lies west of it, one that goes south to its right.
+            let west = if last.lat > corner.lat { Ordering::Greater } else { Ordering::Less };
+            inside ^= crosses && side == west;
         }
         last = corner;
     }

@@ -25,7 +25,8 @@ pub(crate) use simplify::simplify;
 pub(crate) use wkt_read::read_wkt;
 pub(crate) use wkt_write::write_wkt;
 
-/// How deep collections may nest in a value that is built or written.
+/// How deep collections may nest in a value that is built or written, and how deep features are looked into for their
+/// geometry, which RFC 7946 does not let be a feature again.
 const COLLECTIONS_MAX: usize = 32;
 
 /// Degrees of longitude and latitude.

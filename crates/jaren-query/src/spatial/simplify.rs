@@ -62,6 +62,7 @@ impl Reduction<'_> {
 
     /// The lines of at least `min` positions that lie so many lists down.
     fn nest(&self, value: &Value, nesting: usize, min: usize) -> Result<Value, Refusal> {
+        self.meter.visit(1)?;
         match (value, nesting.checked_sub(1)) {
             (Value::Array(line), None) => self.line(line, min),
             (Value::Array(lines), Some(nesting)) => {

@@ -5,7 +5,7 @@ use std::slice::{Iter, from_ref};
 
 use jaren_json::{Object, Value};
 
-use super::{Meter, Position, Refusal};
+use super::{COLLECTIONS_MAX, Meter, Position, Refusal};
 
 /// The elements of a value that should be a list; none where it is not.
 pub(super) fn elements(value: Option<&Value>) -> &[Value] {
@@ -57,13 +57,14 @@ fn inside(value: &Value) -> &[Value] {
 /// A geometry that is no collection of features, with its type; that of a feature for a feature.
 pub(super) fn geometry(value: &Value) -> Option<(&str, &Object)> {
     let mut object = value.as_object()?;
-    loop {
+    for _ in 0..=COLLECTIONS_MAX {
         match object.get("type")?.as_str()? {
             "Feature" => object = object.get("geometry")?.as_object()?,
             "FeatureCollection" => return None,
             kind => return Some((kind, object)),
         }
     }
+    None
 }
 
 /// The features of a collection of them.

@@ -36,6 +36,7 @@ impl Writer<'_> {
         }
         match features(value) {
             Some(features) => {
+                self.meter.visit(features.len())?;
                 let located = features.iter().filter(|feature| is_located(feature));
                 self.collection(located, levels, Self::located)
             }
