@@ -50,7 +50,10 @@ pub(crate) fn test(rest: &[String]) -> Result<(), Failure> {
     run(cargo(["test", "--workspace"]).args(rest))
 }
 
-/// The conformance corpus, by its runner.
+/// The conformance corpus, by its runner. The paths that it is given are meant from where the user is.
 pub(crate) fn conformance(rest: &[String]) -> Result<(), Failure> {
-    run(cargo(["run", "--quiet", "--package", "jaren-conformance", "--"]).args(rest))
+    let here = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
+    let mut command = cargo(["run", "--quiet", "--package", "jaren-conformance", "--manifest-path"]);
+    command.arg(workspace::root().join("Cargo.toml")).arg("--").args(rest).current_dir(here);
+    run(&mut command)
 }

@@ -41,20 +41,20 @@ impl ExpectedFailures {
         self.names.iter().flatten()
     }
 
-    /// Writes the list without what passed and, when the whole corpus ran, without names that no case has. A folder
+    /// Writes the list without what passed and, when everything ran, without names that no case has. A folder
     /// that has no list yet gets what failed.
     pub(crate) fn bless(
         &self,
         failed: &BTreeSet<&str>,
         ran: &BTreeSet<&str>,
-        whole: bool,
+        complete: bool,
     ) -> Result<(), CorpusError> {
         let names: BTreeSet<&str> = match &self.names {
             None => failed.clone(),
             Some(names) => names
                 .iter()
                 .map(String::as_str)
-                .filter(|name| if ran.contains(name) { failed.contains(name) } else { !whole })
+                .filter(|name| if ran.contains(name) { failed.contains(name) } else { !complete })
                 .collect(),
         };
         let mut text: String = names.into_iter().map(line).collect::<Vec<_>>().join("\n");
@@ -93,12 +93,13 @@ mod tests {
     fn a_list_only_shrinks() {
         let path = std::env::temp_dir().join(format!("jaren-expected-{}.txt", std::process::id()));
         let set = |names: &[&'static str]| names.iter().copied().collect::<BTreeSet<_>>();
-        let bless = |names: Option<&[&'static str]>, failed: &[&'static str], ran: &[&'static str], whole| {
-            let names = names.map(|names| names.iter().map(|&name| name.to_owned()).collect());
-            let list = ExpectedFailures { path: path.clone(), names };
-            list.bless(&set(failed), &set(ran), whole).unwrap();
-            fs::read_to_string(&path).unwrap()
-        };
+        let bless =
+            |names: Option<&[&'static str]>, failed: &[&'static str], ran: &[&'static str], complete| {
+                let names = names.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+                let list = ExpectedFailures { path: path.clone(), names };
+                list.bless(&set(failed), &set(ran), complete).unwrap();
+                fs::read_to_string(&path).unwrap()
+            };
         // What passes goes, what newly fails does not come.
         assert_eq!(bless(Some(&["a", "b"]), &["b", "c"], &["a", "b", "c"], false), "b\n");
         // A name that did not run stays, unless everything ran.

@@ -64,19 +64,19 @@ fn main() -> ExitCode {
 /// Whether everything was as expected.
 fn run(arguments: &Arguments) -> Result<bool, corpus::CorpusError> {
     let start = Instant::now();
-    let whole = arguments.paths.is_empty();
-    let mut cases = corpus::read(&if whole { default_paths() } else { arguments.paths.clone() })?;
+    let (paths, complete) = paths(arguments);
+    let mut cases = corpus::read(&paths)?;
     if let Some(name) = &arguments.only {
         cases.retain(|case| case.name.contains(name.as_str()));
         if cases.iter().any(|case| case.name == *name) {
             cases.retain(|case| case.name == *name);
         }
+        if cases.is_empty() {
+            println!("no case has `{name}` in its name");
+            return Ok(false);
+        }
     }
-    if cases.is_empty() {
-        println!("no case to run");
-        return Ok(false);
-    }
-    let folders = folders(&cases, harness::run(&cases), whole && arguments.only.is_none())?;
+    let folders = folders(&cases, harness::run(&cases), complete)?;
     let mut good = true;
     for folder in &folders {
         folder.print(arguments.all);
@@ -88,7 +88,7 @@ fn run(arguments: &Arguments) -> Result<bool, corpus::CorpusError> {
         }
         good &= folder.as_expected();
     }
-    if whole && arguments.only.is_none() {
+    if arguments.paths.is_empty() && arguments.only.is_none() {
         for kind in Kind::ALL.iter().filter(|kind| folders.iter().all(|folder| folder.kind != **kind)) {
             println!("{}: skipped, there are no cases", kind.label());
         }
@@ -97,22 +97,25 @@ fn run(arguments: &Arguments) -> Result<bool, corpus::CorpusError> {
     Ok(good)
 }
 
-/// The shared corpus where there is one, and the repository's own suites.
-fn default_paths() -> Vec<PathBuf> {
+/// What is to be read, and whether that is all there is: the shared corpus and the repository's own suites.
+fn paths(arguments: &Arguments) -> (Vec<PathBuf>, bool) {
+    if !arguments.paths.is_empty() {
+        return (arguments.paths.clone(), false);
+    }
     let own = Path::new(HERE).join("suites");
     let shared = Path::new(HERE).join("../../../shared/conformance");
-    if shared.exists() {
-        return vec![shared, own];
+    if !shared.exists() {
+        println!("skipped: the shared corpus is not at {}", shared.display());
+        return (vec![own], false);
     }
-    println!("skipped: the shared corpus is not at {}", shared.display());
-    vec![own]
+    (vec![shared, own], arguments.only.is_none())
 }
 
 /// The results by folder, each with its list.
 fn folders(
     cases: &[Case],
     results: Vec<harness::Trial>,
-    whole: bool,
+    complete: bool,
 ) -> Result<Vec<Folder<'_>>, corpus::CorpusError> {
     let mut by_kind: BTreeMap<Kind, Vec<(&Case, harness::Trial)>> = BTreeMap::new();
     for (case, result) in cases.iter().zip(results) {
@@ -120,6 +123,6 @@ fn folders(
     }
     by_kind
         .into_iter()
-        .map(|(kind, trials)| Ok(Folder::new(kind, ExpectedFailures::read(kind)?, trials, whole)))
+        .map(|(kind, trials)| Ok(Folder::new(kind, ExpectedFailures::read(kind)?, trials, complete)))
         .collect()
 }

@@ -16,8 +16,8 @@ pub(crate) struct Folder<'a> {
     pub(crate) kind: Kind,
     list: ExpectedFailures,
     trials: Vec<(&'a Case, Trial)>,
-    /// Whether the whole corpus ran, so that a listed name without a case is a mistake.
-    whole: bool,
+    /// Whether everything that there is ran, so that a listed name without a case is a mistake.
+    complete: bool,
 }
 
 /// What a result means against the list.
@@ -35,9 +35,9 @@ impl<'a> Folder<'a> {
         kind: Kind,
         list: ExpectedFailures,
         trials: Vec<(&'a Case, Trial)>,
-        whole: bool,
+        complete: bool,
     ) -> Self {
-        Self { kind, list, trials, whole }
+        Self { kind, list, trials, complete }
     }
 
     fn standing(&self, case: &Case, trial: &Trial) -> Standing {
@@ -59,7 +59,8 @@ impl<'a> Folder<'a> {
     /// Listed names that no case has.
     fn stale(&self) -> Vec<&str> {
         let names: BTreeSet<&str> = self.trials.iter().map(|(case, _)| &*case.name).collect();
-        let stale = self.list.iter().map(String::as_str).filter(|name| self.whole && !names.contains(name));
+        let stale =
+            self.list.iter().map(String::as_str).filter(|name| self.complete && !names.contains(name));
         stale.collect()
     }
 
@@ -122,6 +123,6 @@ impl<'a> Folder<'a> {
         let failed = names(&|case, trial| {
             matches!(self.standing(case, trial), Standing::Failed | Standing::ExpectedFailure)
         });
-        self.list.bless(&failed, &names(&|_, _| true), self.whole)
+        self.list.bless(&failed, &names(&|_, _| true), self.complete)
     }
 }
