@@ -39,6 +39,7 @@ mod error;
 mod guard;
 pub mod machine;
 mod nearest;
+pub mod schema;
 pub mod statechart;
 mod tasks;
 pub mod workflow;
