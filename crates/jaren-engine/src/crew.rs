@@ -1,7 +1,6 @@
 //! The tasks of one run: each is spawned, owned, cancelled and joined here.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -31,8 +30,9 @@ pub(crate) struct Ended {
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     running: JoinSet<Ended>,
-    /// One token an activation, present while its answers count.
-    live: BTreeMap<u64, CancellationToken>,
+    /// The activation whose answers count, and the token of its tasks. A run has one at a time: the next begins when
+    /// all tasks of the one before have ended or are abandoned.
+    live: Option<(u64, CancellationToken)>,
 }
 
 impl Crew {
@@ -41,12 +41,15 @@ impl Crew {
     }
 
     pub(crate) fn token(&mut self, activation: u64) -> CancellationToken {
-        self.live.entry(activation).or_default().clone()
+        match &self.live {
+            Some((live, token)) if *live == activation => token.clone(),
+            _ => self.live.insert((activation, CancellationToken::new())).1.clone(),
+        }
     }
 
     /// Do the answers of this activation still count?
     pub(crate) fn is_live(&self, activation: u64) -> bool {
-        self.live.contains_key(&activation)
+        self.live.as_ref().is_some_and(|(live, _)| *live == activation)
     }
 
     pub(crate) fn start(
@@ -72,14 +75,16 @@ impl Crew {
 
     /// Its answers do not count any more; its tasks are asked to stop.
     pub(crate) fn abandon(&mut self, activation: u64) {
-        if let Some(token) = self.live.remove(&activation) {
+        if let Some((_, token)) = self.live.take_if(|(live, _)| *live == activation) {
             token.cancel();
         }
     }
 
     /// Asks all tasks to stop. What they answer in time still counts.
     pub(crate) fn cancel(&self) {
-        self.live.values().for_each(CancellationToken::cancel);
+        if let Some((_, token)) = &self.live {
+            token.cancel();
+        }
     }
 
     /// Stops all tasks at their next await.

@@ -158,6 +158,10 @@ impl RunState {
 
     /// Claims the run before anything else happens in it.
     fn begin(&mut self, now: Option<f64>, out: &mut Vec<Output>) -> Result<Phase, RunError> {
+        // An attempt that begins again, in the same process, starts its tasks again.
+        if let Some(running) = self.running.take() {
+            out.push(Output::Abandon { activation: running.activation });
+        }
         let waits = self.form() == Some(Form::On);
         if let Some(now) = now
             && self.snapshot.status() != Status::Done
