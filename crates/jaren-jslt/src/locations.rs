@@ -1,7 +1,8 @@
 //! Where values stand in the input, and which match paths lead there.
 //!
 //! Each node of the input that anything asked for has a number. A node keeps its parent and its position, so that its
-//! path can be told, and two sets of bits: the match paths that select it, and those that select something below it.
+//! path can be told. Those that a match path leads to have two sets of bits more: the paths that select the node, and those
+//! that select something below it.
 //! Everything is kept in flat lists, and a child always has a larger number than its parent.
 
 use jaren_json::Value;
@@ -16,9 +17,9 @@ pub(crate) struct Locations {
     words: usize,
     /// The paths that were walked.
     walked: Vec<u64>,
-    /// The paths that select each node.
+    /// Sets of bits: the paths that select a node.
     here: Vec<u64>,
-    /// The paths that select something below each node.
+    /// Sets of bits: the paths that select something below a node.
     below: Vec<u64>,
 }
 
@@ -30,6 +31,8 @@ struct Node {
     children: Option<u32>,
     /// How many there are.
     width: u32,
+    /// Where its sets begin in `here` and `below`, if it has any.
+    sets: Option<usize>,
 }
 
 impl Locations {
@@ -66,14 +69,26 @@ impl Locations {
     fn add(&mut self, parent: u32, position: u32) -> u32 {
         // An input of 2^32 nodes does not fit into memory; were there one, its last nodes would be taken for one.
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        self.nodes.push(Node { parent, position, children: None, width: 0 });
-        self.here.resize(self.here.len() + self.words, 0);
-        self.below.resize(self.below.len() + self.words, 0);
+        self.nodes.push(Node { parent, position, children: None, width: 0, sets: None });
         number
     }
 
+    /// Where the sets of a node begin, which it has from now on.
+    fn sets(&mut self, number: usize) -> usize {
+        let Self { nodes, here, below, words, .. } = self;
+        let add = || {
+            let first = here.len();
+            here.resize(first + *words, 0);
+            below.resize(first + *words, 0);
+            first
+        };
+        // Every number is that of a node.
+        nodes.get_mut(number).map_or(0, |node| *node.sets.get_or_insert_with(add))
+    }
+
     fn mark(&mut self, location: Location, path: usize) {
-        if let Some(word) = self.here.get_mut(index(location.0) * self.words + path / 64) {
+        let first = self.sets(index(location.0));
+        if let Some(word) = self.here.get_mut(first + path / 64) {
             *word |= 1 << (path % 64);
         }
     }
@@ -81,29 +96,33 @@ impl Locations {
     /// Tells each node what is below it.
     fn spread(&mut self) {
         for number in (1..self.nodes.len()).rev() {
-            let Some(parent) = self.nodes.get(number).map(|node| index(node.parent)) else { continue };
+            let Some(Node { parent, sets: Some(from), .. }) = self.nodes.get(number) else { continue };
+            let (parent, from) = (index(*parent), *from);
+            let to = self.sets(parent);
             for word in 0..self.words {
-                let at = number * self.words + word;
-                let bits = self.here.get(at).copied().unwrap_or(0) | self.below.get(at).copied().unwrap_or(0);
-                if let Some(above) = self.below.get_mut(parent * self.words + word) {
+                let bits = word_of(&self.here, from + word) | word_of(&self.below, from + word);
+                if let Some(above) = self.below.get_mut(to + word) {
                     *above |= bits;
                 }
             }
         }
     }
 
+    fn sets_of(&self, location: Location) -> Option<usize> {
+        self.nodes.get(index(location.0))?.sets
+    }
+
     /// Whether a path selects the node.
     pub(crate) fn is_selected(&self, location: Location, path: usize) -> bool {
-        let from = index(location.0) * self.words;
-        self.here.get(from..).is_some_and(|set| contains(set, path))
+        let sets = self.sets_of(location).and_then(|from| self.here.get(from..));
+        sets.is_some_and(|set| contains(set, path))
     }
 
     /// Whether one of these paths selects the node or something below it.
     pub(crate) fn leads_on(&self, location: Location, paths: &[u64]) -> bool {
-        let from = index(location.0) * self.words;
-        paths.iter().enumerate().any(|(word, paths)| {
-            let bits = |list: &[u64]| list.get(from + word).copied().unwrap_or(0);
-            paths & (bits(&self.here) | bits(&self.below)) != 0
+        self.sets_of(location).is_some_and(|from| {
+            let bits = |word| word_of(&self.here, from + word) | word_of(&self.below, from + word);
+            paths.iter().enumerate().any(|(word, paths)| paths & bits(word) != 0)
         })
     }
 
@@ -184,6 +203,10 @@ impl Track for Locations {
         }
         Location(number)
     }
+}
+
+fn word_of(sets: &[u64], at: usize) -> u64 {
+    sets.get(at).copied().unwrap_or(0)
 }
 
 /// Whether a path is in a set of bits.

@@ -190,3 +190,15 @@ fn members_keep_their_order() {
     let found = compile(&value!([{"match": "$", "body": body}])).transform(&Value::Null).unwrap().unwrap();
     assert_eq!(found.to_string(), r#"{"b":1,"1":2}"#);
 }
+
+/// Section 5.1 of the query format: `$` in a filter is the input of the body, which is the value that the rule matched.
+#[test]
+fn filters_in_selectors_see_the_value() {
+    let sheet = compile(&value!([
+        {"match": "$.x", "body": [{"$apply": "$.a[?@ == $.b]"}, {"$apply": "$root.a[?@ == $.b]"}]},
+        {"match": "$..a[*]", "body": "$path"}
+    ]));
+    let found =
+        sheet.transform(&value!({"a": [1, 2, 3], "b": 3, "x": {"a": [1, 2], "b": 2}})).unwrap().unwrap();
+    assert_eq!(found.get("x"), Some(&value!(["$['x']['a'][1]", "$['a'][1]"])));
+}
