@@ -1,6 +1,6 @@
 //! Queries inside documents: compiling them, and guards, which read false when they fail.
 
-use jaren_json::{Diagnostic, Pointer, Value};
+use jaren_json::{Diagnostic, Pointer, Report, Value};
 use jaren_query::{Query, Scope};
 
 use crate::defects::Defects;
@@ -27,18 +27,22 @@ impl Guard {
     }
 
     /// Whether it holds, by effective boolean value. One that fails reads false and is recorded (JF2003).
+    #[inline]
     pub(crate) fn holds(&self, scope: &Scope<'_>, errors: &mut Vec<Diagnostic>) -> bool {
         self.query.truth(scope).unwrap_or_else(|error| {
-            let cause = Diagnostic::from(error);
-            let message = format!("the guard failed: {}", quote(&cause));
-            errors.push(Diagnostic::new("JF2003", self.pointer.clone(), message).with_cause(cause));
+            errors.push(self.failed(Diagnostic::from(error)));
             false
         })
     }
+
+    #[cold]
+    fn failed(&self, cause: Diagnostic) -> Diagnostic {
+        let message = format!("the guard failed: {}", quote(&cause));
+        Diagnostic::new("JF2003", self.pointer.clone(), message).with_cause(cause)
+    }
 }
 
-/// Compiles an embedded query. A failure becomes defects of the document around it, one for each of the query's own,
-/// which is its cause.
+/// Compiles an embedded query.
 pub(crate) fn compile_query(
     document: &Value,
     code: &'static str,
@@ -46,8 +50,20 @@ pub(crate) fn compile_query(
     what: &str,
     defects: &mut Defects,
 ) -> Option<Query> {
-    match Query::compile(document) {
-        Ok(query) => Some(query),
+    embedded(Query::compile(document), code, pointer, what, defects)
+}
+
+/// What an embedded document compiled to. A failure becomes defects of the document around it, one for each of the
+/// embedded one's own, which is its cause.
+pub(crate) fn embedded<T>(
+    compiled: Result<T, Report>,
+    code: &'static str,
+    pointer: &Pointer,
+    what: &str,
+    defects: &mut Defects,
+) -> Option<T> {
+    match compiled {
+        Ok(compiled) => Some(compiled),
         Err(report) => {
             for cause in report.iter() {
                 let message = format!("{what} does not compile: {}", quote(cause));

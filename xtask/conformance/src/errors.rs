@@ -10,18 +10,22 @@ pub(crate) fn report(report: &Report) -> Value {
 }
 
 pub(crate) fn diagnostic(diagnostic: &Diagnostic) -> Value {
-    let cause = diagnostic.cause().map(self::diagnostic);
-    object(diagnostic.code(), Some(diagnostic.pointer().as_str()), None, cause)
+    object(diagnostic.code(), Some(diagnostic.pointer().as_str()), None, diagnostic.cause().map(cause))
+}
+
+/// A case names the error that one wraps, and nothing that this one wraps in turn.
+fn cause(diagnostic: &Diagnostic) -> Value {
+    object(diagnostic.code(), Some(diagnostic.pointer().as_str()), None, None)
 }
 
 pub(crate) fn flow(error: &FlowError) -> Value {
     let place = error.pointer().map(Pointer::as_str);
-    object(error.code(), place, error.node().map(|node| &**node), error.cause().map(diagnostic))
+    object(error.code(), place, error.node().map(|node| &**node), error.cause().map(cause))
 }
 
 pub(crate) fn run(error: &RunError) -> Value {
     let cause = match error.cause() {
-        Some(Cause::Flow(flow)) => flow.cause().map(diagnostic),
+        Some(Cause::Flow(flow)) => flow.cause().map(cause),
         Some(Cause::Run(error)) => Some(run(error)),
         // What a task threw, a guard's error and the store's words have no code of their own here.
         _ => None,

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jaren_json::{Diagnostic, Object, Pointer, Str, Value};
+use jaren_jslt::Stylesheet;
+use jaren_json::{Object, Pointer, Str, Value};
 
 use super::cycle;
 use super::document::{self, DeclaredKind};
 use super::plan::{Edge, Node, Plan, Work};
 use crate::defects::Defects;
-use crate::guard::compile_query;
+use crate::guard::{compile_query, embedded};
 use crate::tasks::{TaskEntry, TaskVersions};
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
@@ -258,12 +259,10 @@ fn work(
             compile_query(query, "JF0014", &pointer.child("query"), "the query", defects).map(Work::Query)
         }
         DeclaredKind::Jslt => {
-            document::required(object, "stylesheet", pointer, defects)?;
-            let pointer = pointer.child("stylesheet");
-            let message = "this release does not build stylesheet nodes yet: use a query or a task";
-            let cause = Diagnostic::new(jaren_query::UNBUILT, Pointer::root(), message);
-            defects.add(Diagnostic::new("JF0014", pointer, message).with_cause(cause));
-            None
+            let sheet = document::required(object, "stylesheet", pointer, defects)?;
+            let compiled = Stylesheet::compile(sheet);
+            embedded(compiled, "JF0014", &pointer.child("stylesheet"), "the stylesheet", defects)
+                .map(Work::Stylesheet)
         }
         DeclaredKind::Task => task(object, durable, pointer, tasks, defects),
     }

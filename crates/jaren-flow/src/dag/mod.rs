@@ -11,7 +11,7 @@ mod plan;
 use std::sync::Arc;
 
 use jaren_json::{CanonicalError, Diagnostic, Object, ObjectBuilder, Pointer, Report, Str, Value};
-use jaren_query::Scope;
+use jaren_query::{Query, Scope};
 
 pub use self::plan::{Edge, Kind, Node};
 use self::plan::{Plan, Work};
@@ -49,8 +49,6 @@ pub struct TaskCall {
 
 impl Dag {
     /// Compiles a jaren-dag 0.1 document. The report has every defect, JF0010 to JF0019.
-    ///
-    /// Stylesheet nodes are not built yet: they are refused with JF0014 and our own code as its cause.
     pub fn compile(document: &Value, tasks: &dyn TaskVersions) -> Result<Self, Report> {
         let mut defects = Defects::default();
         let dag = Self::check(document, tasks, &mut defects);
@@ -120,19 +118,22 @@ impl Dag {
         Ok(Value::Object(ports.build()))
     }
 
-    /// Does the node's work as far as it is pure. JF2006 when its query fails.
+    /// Does the node's work as far as it is pure. JF2006 when its query or stylesheet fails.
     pub fn evaluate(&self, node: usize, scope: &Value) -> Result<Evaluated, FlowError> {
         let node = self.node(node)?;
-        let run = |query: &jaren_query::Query| {
-            query.value(&Scope::value(scope)).map(Option::unwrap_or_default).map_err(|error| {
-                let cause = Diagnostic::from(error);
-                failed(node, &quote(&cause)).caused_by(cause)
-            })
+        let broken = |cause: Diagnostic| failed(node, &quote(&cause)).caused_by(cause);
+        let run = |query: &Query| {
+            let found = query.value(&Scope::value(scope)).map_err(|error| broken(error.into()))?;
+            Ok::<_, FlowError>(found.unwrap_or_default())
         };
         Ok(match &node.work {
             Work::Input | Work::Output => Evaluated::Value(scope.clone()),
             Work::Const(value) => Evaluated::Value(value.clone()),
             Work::Query(query) => Evaluated::Value(run(query)?),
+            Work::Stylesheet(sheet) => {
+                let made = sheet.transform(scope).map_err(|error| broken(error.into()))?;
+                Evaluated::Value(made.unwrap_or_default())
+            }
             Work::Task { name, version, with } => Evaluated::Task(TaskCall {
                 name: name.clone(),
                 version: version.clone(),

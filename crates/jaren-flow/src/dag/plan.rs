@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jaren_jslt::Stylesheet;
 use jaren_json::{Object, Pointer, Str, Value};
 use jaren_query::Query;
 
@@ -14,6 +15,8 @@ pub enum Kind {
     Const,
     /// Evaluates a query over its scope.
     Query,
+    /// Transforms its scope by a stylesheet.
+    Stylesheet,
     /// Calls a registered handler with its scope.
     Task,
     /// Its scope is the result of the run.
@@ -25,6 +28,7 @@ pub(super) enum Work {
     Input,
     Const(Value),
     Query(Query),
+    Stylesheet(Stylesheet),
     Task { name: Str, version: Option<Str>, with: Option<Query> },
     Output,
 }
@@ -54,6 +58,7 @@ impl Node {
             Work::Input => Kind::Input,
             Work::Const(_) => Kind::Const,
             Work::Query(_) => Kind::Query,
+            Work::Stylesheet(_) => Kind::Stylesheet,
             Work::Task { .. } => Kind::Task,
             Work::Output => Kind::Output,
         }

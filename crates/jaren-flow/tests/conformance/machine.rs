@@ -1,6 +1,6 @@
 //! The machine cases: compile, scripts of pure steps, sessions and durable sessions.
 
-use crate::corpus::{built, check, decode, equal, same_defect, text};
+use crate::corpus::{check, decode, equal, same_defect, text};
 use jaren_flow::machine::{Machine, Session, StateStore, Step, StepResult};
 use jaren_flow::{Effect, FlowError, SessionError};
 use jaren_json::{Diagnostic, Value, value};
@@ -144,20 +144,20 @@ fn run(case: &Value) -> Result<(), String> {
 
 #[test]
 fn compile() {
-    check("fsm/compile.json", built, run);
+    check("fsm/compile.json", run);
 }
 
 #[test]
 fn scripts() {
-    check("fsm/scripts.json", built, run);
+    check("fsm/scripts.json", run);
 }
 
 #[test]
 fn sessions() {
-    check("fsm/sessions.json", built, run);
+    check("fsm/sessions.json", run);
 }
 
 #[test]
 fn random() {
-    check("fsm/random.json", built, run);
+    check("fsm/random.json", run);
 }

@@ -1,6 +1,6 @@
 //! The statechart cases of the conformance corpus: compile, scripts of pure steps, and sessions.
 
-use crate::corpus::{built, check, decode, equal, same_defect, text};
+use crate::corpus::{check, decode, equal, same_defect, text};
 use jaren_flow::statechart::{
     CompileOptions, Session, Snapshot, SnapshotStore, Statechart, Step, StepResult,
 };
@@ -204,26 +204,26 @@ fn run(case: &Value) -> Result<(), String> {
 
 #[test]
 fn compile() {
-    check("statechart/compile.json", built, run);
+    check("statechart/compile.json", run);
 }
 
 #[test]
 fn scripts() {
-    check("statechart/scripts.json", built, run);
+    check("statechart/scripts.json", run);
 }
 
 #[test]
 fn restore() {
-    check("statechart/restore.json", built, run);
+    check("statechart/restore.json", run);
 }
 
 #[test]
 fn sessions() {
-    check("statechart/sessions.json", built, run);
+    check("statechart/sessions.json", run);
 }
 
 #[test]
 fn random() {
-    check("statechart/random-1.json", built, run);
-    check("statechart/random-2.json", built, run);
+    check("statechart/random-1.json", run);
+    check("statechart/random-2.json", run);
 }

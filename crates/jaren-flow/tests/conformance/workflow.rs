@@ -1,6 +1,6 @@
 //! The workflow cases of the conformance corpus that need no engine: lowering, compiling, revisions and identities.
 
-use crate::corpus::{Registry, built, check, equal, same_defect};
+use crate::corpus::{Registry, check, equal, same_defect};
 use jaren_flow::workflow::{Workflow, lower};
 use jaren_json::Value;
 
@@ -41,22 +41,22 @@ fn compiling(case: &Value) -> Result<(), String> {
 
 #[test]
 fn lower_to_the_same_documents() {
-    check("workflow/lower.json", built, lowering);
+    check("workflow/lower.json", lowering);
 }
 
 #[test]
 fn refuse_to_lower() {
-    check("workflow/lower-errors.json", built, lowering);
+    check("workflow/lower-errors.json", lowering);
 }
 
 #[test]
 fn compile() {
-    check("workflow/compile.json", built, compiling);
+    check("workflow/compile.json", compiling);
 }
 
 #[test]
 fn identities_of_runs() {
     for file in ["runs-1", "runs-2", "crash-1", "crash-2", "crash-3", "tamper-1", "tamper-2"] {
-        check(&format!("workflow/{file}.json"), built, compiling);
+        check(&format!("workflow/{file}.json"), compiling);
     }
 }
