@@ -238,6 +238,8 @@ pub(crate) struct Flwor {
     /// `$as` (6.8).
     pub(crate) assertions: Vec<Assertion>,
     pub(crate) filter: Option<Expr>,
+    /// How the last of `bindings` is joined to those before it, where it need not be scanned.
+    pub(crate) join: Option<Join>,
     pub(crate) group: Option<Group>,
     pub(crate) order: Option<Order>,
     pub(crate) count: Option<Slot>,
@@ -253,6 +255,22 @@ pub(crate) struct Binding {
     pub(crate) allowing_empty: bool,
     pub(crate) window: Option<Window>,
     pub(crate) source: Expr,
+    /// Whether the source reads a variable of an earlier binding of its phrase.
+    pub(crate) correlated: bool,
+}
+
+/// A join by the equality with which `$where` begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Join {
+    /// The side of the equality that is the key of the last binding's items.
+    pub(crate) inner: JoinSide,
+}
+
+/// A side of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum JoinSide {
+    Left,
+    Right,
 }
 
 /// The window of a `$for` binding.

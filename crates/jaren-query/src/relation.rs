@@ -15,7 +15,7 @@ pub(crate) fn item_eq(a: &Value, b: &Value) -> bool {
 }
 
 /// Whether a NaN stands anywhere in a value.
-fn holds_nan(value: &Value) -> bool {
+pub(crate) fn holds_nan(value: &Value) -> bool {
     let mut waiting = vec![value];
     while let Some(value) = waiting.pop() {
         match value {

@@ -46,6 +46,7 @@ impl<'d> Compiler<'d> {
     ) -> Binding {
         let extended = value.as_object().filter(|object| is_extended(object));
         let mut at = None;
+        let reads = self.scope.reads.len();
         let (mut allowing_empty, mut window) = (false, None);
         let source = match extended {
             None => self.expr(value, place, depth + 1),
@@ -58,6 +59,8 @@ impl<'d> Compiler<'d> {
                 source.unwrap_or(Expr { place, kind: Kind::Literal(Value::Null) })
             }
         };
+        let mut read = self.scope.reads.iter().skip(reads);
+        let correlated = read.any(|slot| bound.tuple.iter().any(|(_, earlier)| earlier == slot));
         let slot = self.scope.slot();
         self.scope.bind(name, slot);
         bound.tuple.push((name, slot));
@@ -69,7 +72,7 @@ impl<'d> Compiler<'d> {
             bound.tuple.push((name, slot));
             slot
         });
-        Binding { slot, at, allowing_empty, window, source }
+        Binding { slot, at, allowing_empty, window, source, correlated }
     }
 
     fn extended_names(&mut self, object: &Object, place: Place) {

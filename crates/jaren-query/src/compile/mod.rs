@@ -8,6 +8,7 @@ mod binding;
 mod dates;
 mod extension;
 mod host;
+mod join;
 mod operators;
 mod phrase;
 mod scope;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jaren_json::{Object, Value};
 
 use super::binding::is_extended;
+use super::join::join;
 use super::vocabulary::{is_vocabulary, unknown};
 use super::{Compiler, NESTING_MAX, is_name};
 use crate::capability::Collation;
@@ -115,7 +116,10 @@ impl<'d> Compiler<'d> {
         self.extra_levels = extra_levels;
         let Some(result) = result else { return self.poison(SHAPE, place, "expected '$return'") };
         let fold = fold.map(|(_, slot, initial)| (slot, initial));
-        let phrase = Flwor { fold, bindings, lets, assertions, filter, group, order, count, result };
+        let plain = lets.is_empty() && assertions.is_empty();
+        let accumulator = fold.as_ref().map(|(slot, _)| *slot);
+        let join = if plain { join(&bindings, filter.as_ref(), accumulator) } else { None };
+        let phrase = Flwor { fold, bindings, lets, assertions, filter, join, group, order, count, result };
         Expr { place, kind: Kind::Many(Many::Flwor(Box::new(phrase))) }
     }
 

@@ -1,16 +1,14 @@
-//! Barriers of the tuple stream: `$groupby` (section 6.5) and `$orderby` (section 6.6), and the table behind them.
+//! Groups: the barrier `$groupby` (section 6.5) and the table behind it.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 
 use jaren_json::Value;
 
-use super::compare::key_order;
 use super::item::{Got, Item, Seq};
 use super::{Next, Run, Stop};
-use crate::error::{EvalError, ORDER, TYPE};
-use crate::plan::{Group, Order, OrderKey};
+use crate::error::{EvalError, TYPE};
+use crate::plan::Group;
 
 /// Distinct keys in the order of their first appearance; each has the same number of parts, and `None` is the empty part.
 ///
@@ -36,21 +34,11 @@ impl<'a> Table<'a> {
 
     /// The position of a key, and whether it is new.
     pub(super) fn place(&mut self, key: &[Option<Item<'a>>]) -> (usize, bool) {
-        let mut hasher = self.seed.build_hasher();
-        for part in key {
-            hash_part(part.as_ref().map(Item::value), &mut hasher);
-        }
-        let hash = hasher.finish();
-        let mut last = None;
-        let mut candidate = self.first.get(&hash).copied();
-        while let Some(at) = candidate {
-            let known = self.key(at).iter().map(|part| part.as_ref().map(Item::value));
-            if known.eq(key.iter().map(|part| part.as_ref().map(Item::value))) {
-                return (at, false);
-            }
-            last = candidate;
-            candidate = self.next.get(at).copied().flatten();
-        }
+        let hash = self.hash(key);
+        let last = match self.look(hash, key) {
+            Ok(at) => return (at, false),
+            Err(last) => last,
+        };
         let at = self.next.len();
         match last.and_then(|last| self.next.get_mut(last)) {
             Some(next) => *next = Some(at),
@@ -61,6 +49,34 @@ impl<'a> Table<'a> {
         self.parts.extend_from_slice(key);
         self.next.push(None);
         (at, true)
+    }
+
+    /// The position of a key.
+    pub(super) fn find(&self, key: &[Option<Item<'a>>]) -> Option<usize> {
+        self.look(self.hash(key), key).ok()
+    }
+
+    fn hash(&self, key: &[Option<Item<'a>>]) -> u64 {
+        let mut hasher = self.seed.build_hasher();
+        for part in key {
+            hash_part(part.as_ref().map(Item::value), &mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// The position of a key, or the last key of the same hash.
+    fn look(&self, hash: u64, key: &[Option<Item<'a>>]) -> Result<usize, Option<usize>> {
+        let mut last = None;
+        let mut candidate = self.first.get(&hash).copied();
+        while let Some(at) = candidate {
+            let known = self.key(at).iter().map(|part| part.as_ref().map(Item::value));
+            if known.eq(key.iter().map(|part| part.as_ref().map(Item::value))) {
+                return Ok(at);
+            }
+            last = candidate;
+            candidate = self.next.get(at).copied().flatten();
+        }
+        Err(last)
     }
 
     fn key(&self, at: usize) -> &[Option<Item<'a>>] {
@@ -116,12 +132,6 @@ impl Groups<'_> {
     }
 }
 
-/// One tuple waiting to be ordered.
-pub(super) struct Row<'a> {
-    keys: Vec<Option<Item<'a>>>,
-    kept: Vec<Seq<'a>>,
-}
-
 impl<'a> Run<'a> {
     /// Puts the current tuple into its group.
     pub(super) fn gather(&mut self, group: &'a Group, groups: &mut Groups<'a>) -> Result<(), EvalError> {
@@ -164,113 +174,4 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
-
-    /// The current tuple as a row to order.
-    pub(super) fn row(&mut self, order: &'a Order) -> Result<Row<'a>, EvalError> {
-        let mut keys = Vec::with_capacity(order.keys.len());
-        for OrderKey { key, place, .. } in &order.keys {
-            keys.push(match self.one(key)? {
-                Got::None => None,
-                Got::One(item) if matches!(item.value(), Value::Number(_) | Value::String(_)) => Some(item),
-                got => {
-                    let message =
-                        format!("expected nothing, a number or a text to order by, found {}", got.describe());
-                    return Err(self.fail(ORDER, *place, message));
-                }
-            });
-        }
-        let kept = order.kept.iter().map(|slot| self.slot(*slot).clone()).collect();
-        Ok(Row { keys, kept })
-    }
-
-    /// Calls `next` with each row's tuple in order; the sort is stable.
-    pub(super) fn ordered(
-        &mut self,
-        order: &'a Order,
-        mut rows: Vec<Row<'a>>,
-        next: Next<'_, 'a>,
-    ) -> Result<(), Stop> {
-        let mut mixed = None;
-        if order.keys.iter().any(|key| key.collation.is_some()) {
-            rows = merge_sorted(rows, &mut |left, right| row_order(order, left, right, &mut mixed));
-        } else {
-            rows.sort_by(|left, right| row_order(order, left, right, &mut mixed));
-        }
-        if let Some(key) = mixed {
-            return Err(self.fail(ORDER, key.place, "a number and a text have no order").into());
-        }
-        for row in rows {
-            for (slot, value) in order.kept.iter().zip(row.kept) {
-                self.set(*slot, value);
-            }
-            next(self)?;
-        }
-        Ok(())
-    }
-}
-
-/// A stable sort that takes any order: the sort of the standard library may panic where one contradicts itself, as that of
-/// a host may.
-fn merge_sorted<T>(items: Vec<T>, order: &mut dyn FnMut(&T, &T) -> Ordering) -> Vec<T> {
-    let mut runs: Vec<Vec<T>> = items.into_iter().map(|item| vec![item]).collect();
-    while runs.len() > 1 {
-        let mut merged = Vec::with_capacity(runs.len().div_ceil(2));
-        let mut pairs = runs.into_iter();
-        while let Some(left) = pairs.next() {
-            merged.push(match pairs.next() {
-                Some(right) => merge(left, right, order),
-                None => left,
-            });
-        }
-        runs = merged;
-    }
-    runs.pop().unwrap_or_default()
-}
-
-/// Two runs as one; of equal items the left one comes first.
-fn merge<T>(left: Vec<T>, right: Vec<T>, order: &mut dyn FnMut(&T, &T) -> Ordering) -> Vec<T> {
-    let mut merged = Vec::with_capacity(left.len() + right.len());
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
-        let next = if order(first, second).is_gt() { right.next() } else { left.next() };
-        merged.extend(next);
-    }
-    merged.extend(left);
-    merged.extend(right);
-    merged
-}
-
-/// The order of two rows; the first key found to hold a number and a text is left in `mixed`.
-fn row_order<'a>(
-    order: &'a Order,
-    left: &Row<'_>,
-    right: &Row<'_>,
-    mixed: &mut Option<&'a OrderKey>,
-) -> Ordering {
-    for (key, (left, right)) in order.keys.iter().zip(left.keys.iter().zip(&right.keys)) {
-        let found = match (left, right) {
-            (None, None) => Ordering::Equal,
-            (None, Some(_)) if key.empty_greatest => Ordering::Greater,
-            (None, Some(_)) => Ordering::Less,
-            (Some(_), None) if key.empty_greatest => Ordering::Less,
-            (Some(_), None) => Ordering::Greater,
-            (Some(left), Some(right)) => {
-                let mut disagree = false;
-                let found = match (&key.collation, left.value(), right.value()) {
-                    (Some(collation), Value::String(left), Value::String(right)) => {
-                        collation.compare(left, right)
-                    }
-                    _ => key_order(left, right, &mut disagree),
-                };
-                if disagree {
-                    mixed.get_or_insert(key);
-                }
-                found
-            }
-        };
-        if found != Ordering::Equal {
-            return if key.descending { found.reverse() } else { found };
-        }
-    }
-    Ordering::Equal
 }

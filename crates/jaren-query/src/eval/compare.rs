@@ -6,7 +6,6 @@ use jaren_json::Value;
 
 use super::Run;
 use super::item::{Item, Seq};
-use super::modes::Peek;
 use crate::error::{EvalError, ZERO};
 use crate::plan::{Arithmetic, Comparison, Expr, Number};
 use crate::relation::{item_eq, ordered};
@@ -15,17 +14,21 @@ impl<'a> Run<'a> {
     /// Whether some item of the left operand compares with some item of the right one.
     pub(super) fn compare(&mut self, comparison: Comparison, pair: &'a [Expr; 2]) -> Result<bool, EvalError> {
         let [left, right] = pair;
-        let left = match self.peek(left)? {
-            Peek::Nothing | Peek::Items(Seq::Empty) => return Ok(false), // no witness: the right one is not evaluated
-            Peek::At(left) => match self.peek(right)? {
-                Peek::Nothing => return Ok(false),
-                Peek::At(right) => return Ok(compare_items(comparison, left, right)),
-                Peek::Items(right) => {
-                    return Ok(compare_any(comparison, &[Item::Ref(left)], right.as_slice()));
-                }
-            },
-            Peek::Items(left) => left,
-        };
+        // Without a witness on the left the right one is not evaluated.
+        if let Some(found) = self.sight(left) {
+            self.step(left)?;
+            let Some(left) = found else { return Ok(false) };
+            if let Some(found) = self.sight(right) {
+                self.step(right)?;
+                return Ok(found.is_some_and(|right| compare_items(comparison, left, right)));
+            }
+            let right = self.seq(right)?;
+            return Ok(compare_any(comparison, &[Item::Ref(left)], right.as_slice()));
+        }
+        let left = self.seq(left)?;
+        if matches!(left, Seq::Empty) {
+            return Ok(false);
+        }
         let right = self.seq(right)?;
         Ok(compare_any(comparison, left.as_slice(), right.as_slice()))
     }
@@ -67,8 +70,9 @@ fn compare_any(comparison: Comparison, left: &[Item<'_>], right: &[Item<'_>]) ->
     left.iter().any(|left| right.iter().any(|right| compare_items(comparison, left.value(), right.value())))
 }
 
+/// Whether an item compares with another.
 #[inline]
-fn compare_items(comparison: Comparison, left: &Value, right: &Value) -> bool {
+pub(crate) fn compare_items(comparison: Comparison, left: &Value, right: &Value) -> bool {
     match comparison {
         Comparison::Eq => item_eq(left, right),
         Comparison::Ne => !item_eq(left, right),

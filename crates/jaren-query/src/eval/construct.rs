@@ -37,7 +37,8 @@ impl<'a> Run<'a> {
         {
             return Ok(Object::from_shape_drain(shape, parts).unwrap_or_default().into());
         }
-        let names = members.members.iter().enumerate().filter(|(index, _)| !left_out.contains(index));
+        let names =
+            members.members.iter().enumerate().filter(|(index, _)| left_out.binary_search(index).is_err());
         Ok(names.map(|(_, (name, _))| name).zip(parts).collect::<Object>().into())
     }
 
@@ -61,6 +62,10 @@ impl<'a> Run<'a> {
     }
 
     fn member(&mut self, expr: &'a Expr) -> Result<Option<Value>, EvalError> {
+        if let Some(found) = self.sight(expr) {
+            self.step(expr)?;
+            return Ok(found.cloned());
+        }
         match self.one(expr)? {
             Got::None => Ok(None),
             Got::One(item) => Ok(Some(item.into_value())),

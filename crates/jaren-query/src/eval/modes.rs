@@ -15,15 +15,6 @@ impl<'a> Run<'a> {
         self.step(expr)?;
         match &expr.kind {
             Kind::Test(test) => self.test(test),
-            Kind::Literal(value) => Ok(item_truth(value)),
-            Kind::Path(root) if root.path.leaps.is_empty() => match self.head_of(root, expr.place)? {
-                Head::Nowhere => Ok(false),
-                Head::At(value) => Ok(item_truth(value)),
-                Head::Items(items) => {
-                    let got = path_from_items(root, &items);
-                    self.got_truth(&got, place)
-                }
-            },
             Kind::If(pair, otherwise) => match self.branch(pair, otherwise.as_deref())? {
                 Some(branch) => self.truth_at(branch, place),
                 None => Ok(false),
@@ -33,6 +24,9 @@ impl<'a> Run<'a> {
                 self.truth_at(result, place)
             }
             _ => {
+                if let Some(found) = self.sight(expr) {
+                    return Ok(found.is_some_and(item_truth));
+                }
                 let got = self.one_stepped(expr)?;
                 self.got_truth(&got, place)
             }
@@ -77,16 +71,12 @@ impl<'a> Run<'a> {
     /// The one number that an operand must be, or nothing where it is empty (section 8.5).
     pub(super) fn number(&mut self, expr: &'a Expr) -> Result<Option<f64>, EvalError> {
         self.step(expr)?;
-        let got = match &expr.kind {
-            Kind::Literal(Value::Number(number)) => return Ok(Some(*number)),
-            Kind::Number(number) => return self.numeric(number),
-            Kind::Path(root) if root.path.leaps.is_empty() => match self.head_of(root, expr.place)? {
-                Head::Nowhere => return Ok(None),
-                Head::At(Value::Number(number)) => return Ok(Some(*number)),
-                Head::At(other) => Got::One(Item::Ref(other)),
-                Head::Items(items) => path_from_items(root, &items),
-            },
-            _ => self.one_stepped(expr)?,
+        let got = match (self.sight(expr), &expr.kind) {
+            (Some(None), _) => return Ok(None),
+            (Some(Some(Value::Number(number))), _) => return Ok(Some(*number)),
+            (Some(Some(other)), _) => Got::One(Item::Ref(other)),
+            (None, Kind::Number(number)) => return self.numeric(number),
+            (None, _) => self.one_stepped(expr)?,
         };
         match &got {
             Got::None => Ok(None),
@@ -188,26 +178,13 @@ impl<'a> Run<'a> {
     /// The whole sequence.
     #[inline]
     pub(super) fn seq(&mut self, expr: &'a Expr) -> Result<Seq<'a>, EvalError> {
-        Ok(match self.peek(expr)? {
-            Peek::Nothing => Seq::Empty,
-            Peek::At(value) => Seq::One(Item::Ref(value)),
-            Peek::Items(items) => items,
-        })
-    }
-
-    /// The whole sequence, where it is one borrowed value without making it an item.
-    #[inline]
-    pub(super) fn peek(&mut self, expr: &'a Expr) -> Result<Peek<'a>, EvalError> {
         self.step(expr)?;
+        if let Some(found) = self.sight(expr) {
+            return Ok(found.map_or(Seq::Empty, |value| Seq::One(Item::Ref(value))));
+        }
         match &expr.kind {
-            Kind::Literal(value) => Ok(Peek::At(value)),
-            Kind::Path(root) if root.path.leaps.is_empty() => match self.head_of(root, expr.place)? {
-                Head::Nowhere => Ok(Peek::Nothing),
-                Head::At(value) => Ok(Peek::At(value)),
-                Head::Items(_) => self.collect(expr).map(Peek::Items),
-            },
-            Kind::Variable(slot) => Ok(Peek::Items(self.slot(*slot).clone())),
-            _ => self.collect(expr).map(Peek::Items),
+            Kind::Variable(slot) => Ok(self.slot(*slot).clone()),
+            _ => self.collect(expr),
         }
     }
 
@@ -269,6 +246,10 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Kind::Many(many) => self.emit_many(expr, many, sink),
+            Kind::Object(members) => {
+                let object = self.object(members)?;
+                sink(self, Item::Own(object))
+            }
             _ => match self.one_stepped(expr)? {
                 Got::One(item) => sink(self, item),
                 // Every node that can answer several items has its own arm above.
@@ -294,13 +275,6 @@ impl<'a> Run<'a> {
         let [condition, then] = pair;
         Ok(if self.truth(condition)? { Some(then) } else { otherwise })
     }
-}
-
-/// A sequence that may still be borrowed.
-pub(super) enum Peek<'a> {
-    Nothing,
-    At(&'a Value),
-    Items(Seq<'a>),
 }
 
 /// The end of an emission whose sink raises nothing but `Enough`.

@@ -4,7 +4,9 @@
 
 use super::barrier::Groups;
 use super::item::{Got, Item, Seq, count};
+use super::join::Joined;
 use super::modes::finished;
+use super::order::Rows;
 use super::{Next, Run, Sink, Stop};
 use crate::error::{EvalError, LIMIT, TYPE};
 use crate::plan::{Binding, Expr, Flwor, Kind, Many, Quantifier, Slot, Window};
@@ -59,37 +61,47 @@ impl<'a> Run<'a> {
             }
             next(run)
         };
+        let joined = &mut None;
         match (&phrase.group, &phrase.order) {
-            (None, None) => self.tuples(phrase, &phrase.bindings, &mut numbered),
+            (None, None) => self.tuples(phrase, &phrase.bindings, joined, &mut numbered),
             (None, Some(order)) => {
-                let mut rows = Vec::new();
-                self.tuples(phrase, &phrase.bindings, &mut |run| {
-                    rows.push(run.row(order)?);
-                    Ok(())
-                })?;
+                let mut rows = Rows::default();
+                self.tuples(phrase, &phrase.bindings, joined, &mut |run| Ok(run.add_row(order, &mut rows)?))?;
                 self.ordered(order, rows, &mut numbered)
             }
             (Some(group), order) => {
                 let mut groups = Groups::new(group);
-                self.tuples(phrase, &phrase.bindings, &mut |run| Ok(run.gather(group, &mut groups)?))?;
+                self.tuples(
+                    phrase,
+                    &phrase.bindings,
+                    joined,
+                    &mut |run| Ok(run.gather(group, &mut groups)?),
+                )?;
                 let Some(order) = order else {
                     return self.each_group(group, groups, &mut numbered);
                 };
-                let mut rows = Vec::new();
-                self.each_group(group, groups, &mut |run| {
-                    rows.push(run.row(order)?);
-                    Ok(())
-                })?;
+                let mut rows = Rows::default();
+                self.each_group(group, groups, &mut |run| Ok(run.add_row(order, &mut rows)?))?;
                 self.ordered(order, rows, &mut numbered)
             }
         }
     }
 
     /// The tuples of the bindings, then `$let` and `$where`. Recursion is bounded: bindings count as nesting.
-    fn tuples(&mut self, phrase: &'a Flwor, bindings: &'a [Binding], next: Next<'_, 'a>) -> Result<(), Stop> {
+    fn tuples(
+        &mut self,
+        phrase: &'a Flwor,
+        bindings: &'a [Binding],
+        joined: &mut Option<Joined<'a>>,
+        next: Next<'_, 'a>,
+    ) -> Result<(), Stop> {
         let Some((binding, rest)) = bindings.split_first() else { return self.survive(phrase, next) };
+        // A limit of steps counts those of a scan.
+        if let (Some(join), [], None) = (phrase.join, rest, self.plan.limits.steps) {
+            return self.matching(phrase, (join, binding), joined, next);
+        }
         if let Some(window) = binding.window {
-            return self.windows(binding, window, &mut |run| run.tuples(phrase, rest, next));
+            return self.windows(binding, window, &mut |run| run.tuples(phrase, rest, joined, next));
         }
         let mut position = 0;
         self.each(&binding.source, !binding.allowing_empty, &mut |run, item| {
@@ -98,11 +110,11 @@ impl<'a> Run<'a> {
                 run.set(at, Seq::One(Item::number(count(position))));
             }
             position += 1;
-            run.tuples(phrase, rest, next)
+            run.tuples(phrase, rest, joined, next)
         })?;
         if position == 0 && binding.allowing_empty {
             self.bind_nothing(binding);
-            self.tuples(phrase, rest, next)?;
+            self.tuples(phrase, rest, joined, next)?;
         }
         Ok(())
     }
@@ -115,7 +127,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn survive(&mut self, phrase: &'a Flwor, next: Next<'_, 'a>) -> Result<(), Stop> {
+    pub(super) fn survive(&mut self, phrase: &'a Flwor, next: Next<'_, 'a>) -> Result<(), Stop> {
         for (slot, expr) in &phrase.lets {
             let value = self.seq(expr)?;
             self.set(*slot, value);
@@ -129,7 +141,7 @@ impl<'a> Run<'a> {
 
     /// Each item of a source, arrays unpacked (D4). A range that may be `counted` is never built, and then takes no step of
     /// its own.
-    fn each(&mut self, source: &'a Expr, counted: bool, visit: Sink<'_, 'a>) -> Result<(), Stop> {
+    pub(super) fn each(&mut self, source: &'a Expr, counted: bool, visit: Sink<'_, 'a>) -> Result<(), Stop> {
         match &source.kind {
             Kind::Many(Many::Range(pair, _)) if counted => {
                 let Some((mut at, end)) = self.range_bounds(pair)? else { return Ok(()) };
