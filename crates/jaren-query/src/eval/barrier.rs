@@ -1,8 +1,9 @@
 //! Groups: the barrier `$groupby` (section 6.5) and the table behind it.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 
+use foldhash::fast::RandomState;
 use jaren_json::Value;
 
 use super::item::{Got, Item, Seq};
@@ -28,7 +29,7 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     pub(super) fn new(width: usize) -> Self {
-        let (first, seed) = (HashMap::default(), RandomState::new());
+        let (first, seed) = (HashMap::default(), RandomState::default());
         Self { width, parts: Vec::new(), first, next: Vec::new(), seed }
     }
 

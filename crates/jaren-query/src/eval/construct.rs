@@ -6,7 +6,7 @@ use super::Run;
 use super::item::Got;
 use super::modes::finished;
 use crate::error::{EvalError, KEY, TYPE};
-use crate::plan::{Expr, Members};
+use crate::plan::{Expr, Kind, Members};
 
 impl<'a> Run<'a> {
     /// An array of everything that the elements answer.
@@ -22,24 +22,23 @@ impl<'a> Run<'a> {
     }
 
     /// An object of the members whose expressions answer an item.
-    pub(super) fn object(&mut self, members: &'a Members) -> Result<Value, EvalError> {
+    pub(super) fn object(&mut self, members: &'a Members) -> Result<Object, EvalError> {
         let from = self.parts.len();
         let mut left_out = Vec::new();
         for (index, (_, expr)) in members.members.iter().enumerate() {
-            match self.member(expr)? {
-                Some(value) => self.parts.push(value),
-                None => left_out.push(index),
+            if !self.push_member(expr)? {
+                left_out.push(index);
             }
         }
         let parts = self.parts.drain(from..);
         if left_out.is_empty()
             && let Some(shape) = &members.shape
         {
-            return Ok(Object::from_shape_drain(shape, parts).unwrap_or_default().into());
+            return Ok(Object::from_shape_drain(shape, parts).unwrap_or_default());
         }
         let names =
             members.members.iter().enumerate().filter(|(index, _)| left_out.binary_search(index).is_err());
-        Ok(names.map(|(_, (name, _))| name).zip(parts).collect::<Object>().into())
+        Ok(names.map(|(_, (name, _))| name).zip(parts).collect())
     }
 
     /// `$map`: later pairs win, and a pair without a value is as if it were not there.
@@ -61,11 +60,31 @@ impl<'a> Run<'a> {
         Ok(object.build().into())
     }
 
-    fn member(&mut self, expr: &'a Expr) -> Result<Option<Value>, EvalError> {
+    /// Adds the value of a member to the parts, if it has one. Values are written where they stay: to hand them up through
+    /// results costs as much as to make them.
+    #[inline]
+    fn push_member(&mut self, expr: &'a Expr) -> Result<bool, EvalError> {
         if let Some(found) = self.sight(expr) {
             self.step(expr)?;
-            return Ok(found.cloned());
+            return Ok(found.is_some_and(|value| {
+                self.parts.push(value.clone());
+                true
+            }));
         }
+        if let Kind::Number(number) = &expr.kind {
+            self.step(expr)?;
+            return Ok(self.numeric(number)?.is_some_and(|number| {
+                self.parts.push(Value::Number(number));
+                true
+            }));
+        }
+        Ok(self.member(expr)?.is_some_and(|value| {
+            self.parts.push(value);
+            true
+        }))
+    }
+
+    fn member(&mut self, expr: &'a Expr) -> Result<Option<Value>, EvalError> {
         match self.one(expr)? {
             Got::None => Ok(None),
             Got::One(item) => Ok(Some(item.into_value())),

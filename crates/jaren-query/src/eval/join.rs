@@ -10,8 +10,26 @@ use crate::relation::holds_nan;
 /// The items of the joined source.
 pub(super) struct Joined<'a> {
     table: Table<'a>,
-    /// The items with each key of the table, in order.
-    with_key: Vec<Vec<Item<'a>>>,
+    /// The items that have a key, in order, each with the next one of the same key.
+    items: Vec<(Item<'a>, Option<usize>)>,
+    /// The first and the last item of each key of the table.
+    ends: Vec<(usize, usize)>,
+}
+
+impl<'a> Joined<'a> {
+    fn add(&mut self, key: Item<'a>, item: Item<'a>) {
+        let number = self.items.len();
+        self.items.push((item, None));
+        let (at, new) = self.table.place(&[Some(key)]);
+        if new {
+            self.ends.push((number, number));
+        } else if let Some((_, last)) = self.ends.get_mut(at) {
+            if let Some((_, following)) = self.items.get_mut(*last) {
+                *following = Some(number);
+            }
+            *last = number;
+        }
+    }
 }
 
 impl<'a> Run<'a> {
@@ -39,10 +57,10 @@ impl<'a> Run<'a> {
             return self.scan(phrase, binding, next);
         }
         let Some(key) = keys.into_vec().pop().filter(|key| !holds_nan(key.value())) else { return Ok(()) };
-        let Some(items) = joined.table.find(&[Some(key)]).and_then(|at| joined.with_key.get(at)) else {
-            return Ok(());
-        };
-        for item in items {
+        let mut at =
+            joined.table.find(&[Some(key)]).and_then(|at| joined.ends.get(at)).map(|(first, _)| *first);
+        while let Some((item, following)) = at.and_then(|at| joined.items.get(at)) {
+            at = *following;
             self.set(binding.slot, Seq::One(item.clone()));
             if self.all(rest)? {
                 next(self)?;
@@ -53,16 +71,12 @@ impl<'a> Run<'a> {
 
     /// The joined source by its keys. What is not a number never equals anything, and is left out.
     fn table(&mut self, binding: &'a Binding, key: &'a Expr) -> Result<Joined<'a>, EvalError> {
-        let mut joined = Joined { table: Table::new(1), with_key: Vec::new() };
+        let mut joined = Joined { table: Table::new(1), items: Vec::new(), ends: Vec::new() };
         let ended = self.each(&binding.source, false, &mut |run, item| {
             run.set(binding.slot, Seq::One(item.clone()));
             let Got::One(key) = run.one(key)? else { return Ok(()) };
             if !holds_nan(key.value()) {
-                let (at, new) = joined.table.place(&[Some(key)]);
-                if new {
-                    joined.with_key.push(Vec::new());
-                }
-                joined.with_key.get_mut(at).into_iter().for_each(|items| items.push(item.clone()));
+                joined.add(key, item);
             }
             Ok(())
         });

@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
             },
             Kind::External(index) => Got::One(Item::Ref(self.external(*index, expr.place)?)),
             Kind::Path(root) => self.path_one(root, expr.place)?,
-            Kind::Object(members) => Got::One(Item::Own(self.object(members)?)),
+            Kind::Object(members) => Got::One(Item::Own(self.object(members)?.into())),
             Kind::Map(pairs) => Got::One(Item::Own(self.map(pairs)?)),
             Kind::Array(elements) => Got::One(Item::Own(self.array(elements)?)),
             Kind::Let(bindings, result) => {
@@ -248,7 +248,7 @@ impl<'a> Run<'a> {
             Kind::Many(many) => self.emit_many(expr, many, sink),
             Kind::Object(members) => {
                 let object = self.object(members)?;
-                sink(self, Item::Own(object))
+                sink(self, Item::Own(Value::Object(object)))
             }
             _ => match self.one_stepped(expr)? {
                 Got::One(item) => sink(self, item),

@@ -95,7 +95,10 @@ impl Filter {
             Self::Exists(query) => query.exists(view),
             Self::Compare(comparison, sides) => {
                 let [left, right] = &**sides;
-                comparison.holds(left.value(view).as_deref(), right.value(view).as_deref())
+                match (left.sight(view), right.sight(view)) {
+                    (Some(left), Some(right)) => comparison.holds(left, right),
+                    _ => comparison.holds(left.value(view).as_deref(), right.value(view).as_deref()),
+                }
             }
             Self::Matches(matches) => matches.passes(view),
         }
@@ -156,13 +159,22 @@ impl Query {
 }
 
 impl Comparable {
+    /// The value or Nothing, where it need not be made.
+    #[inline]
+    fn sight<'v>(&'v self, view: View<'v>) -> Option<Option<&'v Value>> {
+        match self {
+            Self::Literal(value) => Some(Some(value)),
+            Self::Singular { relative, steps } => {
+                Some(step_into(if *relative { view.node } else { view.root }, steps))
+            }
+            Self::Length(_) | Self::Count(_) | Self::OnlyValue(_) => None,
+        }
+    }
+
     /// The value, or Nothing.
     fn value<'v>(&'v self, view: View<'v>) -> Option<Cow<'v, Value>> {
         match self {
-            Self::Literal(value) => Some(Cow::Borrowed(value)),
-            Self::Singular { relative, steps } => {
-                step_into(if *relative { view.node } else { view.root }, steps).map(Cow::Borrowed)
-            }
+            Self::Literal(_) | Self::Singular { .. } => self.sight(view).flatten().map(Cow::Borrowed),
             Self::Length(operand) => {
                 let length = match &*operand.value(view)? {
                     Value::String(text) => text.chars().count(),

@@ -11,11 +11,10 @@ use super::{Leap, Path, Selector, Step};
 /// Follows single steps; `None` where one of them finds nothing.
 #[inline]
 pub(crate) fn step_into<'v>(value: &'v Value, steps: &[Step]) -> Option<&'v Value> {
-    let mut node = value;
-    for step in steps {
-        node = step.child(node)?;
+    match steps {
+        [step] => step.child(value),
+        steps => steps.iter().try_fold(value, |node, step| step.child(node)),
     }
-    Some(node)
 }
 
 /// What a walk keeps of each node beside its value.
@@ -125,7 +124,9 @@ pub(crate) fn walk<'v, T: Track, E>(
     found: Found<'_, 'v, T, E>,
 ) -> Result<(), Halt<E>> {
     let Some((leap, rest)) = leaps.split_first() else { return found(track, node).map_err(Halt::By) };
+    let last = rest.is_empty();
     let mut onward = |track: &mut T, child: Node<'v, T>| match track_into(track, child, &leap.then) {
+        Some(node) if last => found(track, node).map_err(Halt::By),
         Some(node) => walk(track, around, node, rest, found),
         None => Ok(()),
     };
