@@ -9,6 +9,9 @@
 //! - [`dag`]: a dataflow of queries and tasks wired by edges.
 //! - [`workflow`]: a document that lowers to one statechart and a dataflow for each state that works.
 //!
+//! Around them: [`build`] writes documents in Rust, [`document`] has them as Rust types, [`schema`] has their JSON Schemas,
+//! and [`app`] projects a machine to plain JSON for an app.
+//!
 //! Nothing here reads a clock, waits, runs a task or stores anything: time, payloads and results are passed in,
 //! and what comes back is data. `jaren-engine` is the one that does things.
 //!
@@ -32,8 +35,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod app;
+pub mod build;
 pub mod dag;
 mod defects;
+pub mod document;
 mod effect;
 mod error;
 mod guard;

@@ -38,7 +38,7 @@ pub enum Form {
 }
 
 impl Form {
-    const ALL: [Self; 5] = [Self::Work, Self::Choose, Self::On, Self::Flow, Self::Final];
+    pub(crate) const ALL: [Self; 5] = [Self::Work, Self::Choose, Self::On, Self::Flow, Self::Final];
 
     /// The member that declares the form, which is also the `kind` in the lowered specs.
     pub fn name(self) -> &'static str {
