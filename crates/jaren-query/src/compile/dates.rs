@@ -20,7 +20,8 @@ pub(super) fn format(
     key: Place,
 ) -> Option<Kind> {
     let pair: Box<[Expr; 2]> = operands.try_into().ok()?;
-    let pattern = match &pair[1].kind {
+    let [_, pattern] = &*pair;
+    let pattern = match &pattern.kind {
         Kind::Literal(Value::String(text)) => match Pattern::parse(text) {
             Ok(pattern) => Some(pattern),
             Err(reason) => {

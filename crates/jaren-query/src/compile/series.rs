@@ -96,20 +96,20 @@ pub(super) fn time_bucket(
         Clock::default()
     };
     let mut operands = operands.into_iter();
-    let pair = Box::new([operands.next()?, operands.next()?]);
-    let origin = operands.next();
+    let (at, every, origin) = (operands.next()?, operands.next()?, operands.next());
     let literal_origin = match origin.as_ref().map(|origin| &origin.kind) {
         None | Some(Kind::Literal(Value::Null)) => Some(None),
         Some(Kind::Literal(value)) => Some(Some(value)),
         Some(_) => None,
     };
-    let ladder = match (&pair[1].kind, literal_origin) {
-        (Kind::Literal(every), Some(origin)) => {
-            let ladder = ladder(every, origin, &clock).map_err(ToOwned::to_owned);
-            Some(compiler.or_late(ladder, pair[1].place)?)
+    let ladder = match (&every.kind, literal_origin) {
+        (Kind::Literal(width), Some(origin)) => {
+            let ladder = ladder(width, origin, &clock).map_err(ToOwned::to_owned);
+            Some(compiler.or_late(ladder, every.place)?)
         }
         _ => None,
     };
+    let pair = Box::new([at, every]);
     Some(Kind::Number(Number::TimeBucket(Box::new(TimeBucket { pair, origin, clock, ladder }))))
 }
 

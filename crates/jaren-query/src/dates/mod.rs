@@ -71,5 +71,11 @@ pub(crate) fn whole(number: f64) -> Option<i64> {
 
 /// The nearest whole number, a half towards positive infinity.
 pub(crate) fn nearest(number: f64) -> f64 {
-    (number + 0.5).floor()
+    let away = number.round(); // a half away from zero
+    if is_half(number - away) { away + 1.0 } else { away }
+}
+
+#[expect(clippy::float_cmp, reason = "a half is exact")]
+fn is_half(number: f64) -> bool {
+    number == 0.5
 }

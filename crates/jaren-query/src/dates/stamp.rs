@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::civil::{DAY_MS, Date};
-use super::{Component, Form, nearest, real, whole};
+use super::{Component, Form, is_half, nearest, real, whole};
 
 /// The farthest instants, in milliseconds from 1970-01-01T00:00:00Z, that this crate places on a calendar.
 pub(crate) const INSTANT_MAX: f64 = 8.64e15;
@@ -42,7 +42,12 @@ impl Time {
 
     /// Six digits of the fraction of a second.
     pub(crate) fn micros(self) -> String {
-        format!("{:06}", nearest(self.second.fract().abs() * 1e6) % 1e6)
+        let fraction = self.second.fract().abs();
+        let micros = fraction * 1e6;
+        // Where the product looks like a half, what its rounding lost decides.
+        let below = is_half(micros.fract()) && fraction.mul_add(1e6, -micros) < 0.0;
+        let micros = if below { micros.floor() } else { micros.round() };
+        format!("{:06}", micros % 1e6)
     }
 }
 
@@ -151,7 +156,7 @@ impl Display for Stamp {
 pub(super) fn offset_text(offset: Option<f64>, separator: &str, utc: &str) -> String {
     match offset {
         None => String::new(),
-        Some(offset) if offset == 0.0 => utc.to_owned(),
+        Some(0.0) => utc.to_owned(),
         Some(offset) => {
             let sign = if offset < 0.0 { '-' } else { '+' };
             let minutes = offset.abs();
@@ -186,7 +191,7 @@ fn read_time(bytes: &[u8]) -> Option<(Time, f64)> {
         _ => return None,
     };
     // A leap second ends a day in UTC; which days had one is not asked.
-    let last_minute = (real(hour * 60 + minute) - offset).rem_euclid(1440.0) == 1439.0;
+    let last_minute = whole(real(hour * 60 + minute) - offset)?.rem_euclid(1440) == 1439;
     if hour > 23 || minute > 59 || second > 60 || (second == 60 && !last_minute) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use jaren_json::{Shape, Value};
 
-use super::{Columns, Selector, record};
+use super::{Columns, Selector, record, same_instant};
 
 /// The specification of an `$asof`.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub(crate) fn join(left: &[Row], right: &[Row], direction: Direction, tolerance:
             groups.resize_with(row.group + 1, Group::default);
         }
         if let Some(Group { rows, .. }) = groups.get_mut(row.group) {
-            rows.pop_if(|last| last.at == row.at);
+            rows.pop_if(|last| same_instant(last.at, row.at));
             rows.push(row);
         }
     }
@@ -74,7 +74,7 @@ impl<'r> Group<'r> {
         let (past, future) = self.rows.split_at_checked(self.passed)?;
         let last = past.last().copied();
         let next = match last {
-            Some(row) if row.at == at => last,
+            Some(row) if same_instant(row.at, at) => last,
             _ => future.first().copied(),
         };
         let last = last.map(|row| (row, at - row.at));

@@ -154,6 +154,11 @@ pub(crate) fn instant(value: Option<&Value>) -> Result<f64, &'static str> {
         .ok_or("expected an instant: milliseconds since 1970, or an RFC 3339 date or date-time")
 }
 
+#[expect(clippy::float_cmp, reason = "instants are compared, not computed")]
+fn same_instant(a: f64, b: f64) -> bool {
+    a == b
+}
+
 /// The width that a value spells on that clock.
 pub(crate) fn width(value: &Value, clock: &Clock) -> Result<Width, &'static str> {
     match value {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::clock::{Clock, Refusal};
 use super::ladder::{Width, window_start};
 use super::resample::length;
-use super::{Aggregate, Bucket, Columns, Sample};
+use super::{Aggregate, Bucket, Columns, Sample, same_instant};
 
 /// The specification of a `$rolling`.
 #[derive(Debug)]
@@ -23,10 +23,12 @@ pub(crate) struct Rolling {
 pub(crate) fn rolling(spec: &Rolling, samples: &[Sample]) -> Result<Vec<Bucket>, Refusal> {
     let mut window = Window::new(spec.aggregate);
     let mut answers = Vec::with_capacity(samples.len());
-    for group in samples.chunk_by(|a, b| a.at == b.at) {
+    for group in samples.chunk_by(|a, b| same_instant(a.at, b.at)) {
         let Some(Sample { at, .. }) = group.first().copied() else { continue };
         window.leave(window_start(spec.width, at, &spec.clock)?);
-        group.iter().for_each(|sample| window.enter(*sample));
+        for sample in group {
+            window.enter(*sample);
+        }
         let count = window.samples.len();
         let value = if length(count) < spec.min_periods { None } else { window.value() };
         answers.extend(group.iter().map(|_| Bucket { at, count, value }));
