@@ -3,3 +3,4 @@
 pub mod conditions;
 pub mod documents;
 pub mod listings;
+pub mod upkeep;

@@ -35,14 +35,14 @@ use std::sync::Arc;
 use jaren_durable::Storage;
 
 /// A fresh, empty storage for one law, and what must live as long as it.
-pub struct Fixture {
-    storage: Arc<dyn Storage>,
+pub struct Fixture<S: ?Sized = dyn Storage> {
+    storage: Arc<S>,
     kept: Option<Box<dyn Any>>,
 }
 
-impl Fixture {
+impl<S: Storage + ?Sized> Fixture<S> {
     /// A storage that needs nothing else.
-    pub fn new(storage: Arc<dyn Storage>) -> Self {
+    pub fn new(storage: Arc<S>) -> Self {
         Self { storage, kept: None }
     }
 
@@ -53,15 +53,15 @@ impl Fixture {
     }
 
     /// The storage.
-    pub fn storage(&self) -> Arc<dyn Storage> {
+    pub fn storage(&self) -> Arc<S> {
         self.storage.clone()
     }
 }
 
-impl fmt::Debug for Fixture {
+impl<S: Storage + ?Sized> fmt::Debug for Fixture<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kept = self.kept.is_some();
-        f.debug_struct("Fixture").field("storage", &self.storage).field("kept", &kept).finish()
+        f.debug_struct("Fixture").field("storage", &&*self.storage).field("kept", &kept).finish()
     }
 }
 
@@ -72,8 +72,18 @@ pub fn run(law: impl Future<Output = ()>) {
 }
 
 /// Makes each law a test of its own name, each on a fresh [`Fixture`] from the expression.
+///
+/// `laws! { upkeep … }` are the laws of [`Upkeep`](jaren_durable::Upkeep), for a storage that has it.
 #[macro_export]
 macro_rules! laws {
+    (upkeep $fixture:expr) => {
+        $crate::laws! { @each $fixture;
+            upkeep::a_sound_store_is_clean_and_counted
+            upkeep::pruning_keeps_what_it_promises
+            upkeep::pruning_takes_from_one_session_only
+            upkeep::a_handle_that_missed_what_was_pruned_begins_anew
+        }
+    };
     ($fixture:expr) => {
         $crate::laws! { @each $fixture;
             conditions::an_absent_session_reads_as_nothing

@@ -12,3 +12,5 @@ fn generated_histories_are_deterministic() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     run(histories::compare(1, 50, || storage.clone()));
 }
+
+jaren_durable_kit::laws! { upkeep Fixture::new(Arc::new(MemoryStorage::new())) }

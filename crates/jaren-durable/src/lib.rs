@@ -47,6 +47,7 @@ mod names;
 mod records;
 mod session;
 mod storage;
+mod upkeep;
 
 pub use batch::{Batch, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write};
 pub use body::{Body, BodyError};
@@ -59,3 +60,4 @@ pub use records::{
 };
 pub use session::{CommitError, Draft, Receipt, Refreshed, Session, SessionError};
 pub use storage::{BoxFuture, Storage};
+pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Size, Upkeep, prune_all};

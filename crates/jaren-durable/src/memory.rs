@@ -12,8 +12,8 @@ use tokio::sync::watch;
 
 use self::state::State;
 use crate::{
-    Address, At, Batch, BoxFuture, Commit, FamilyQuery, Outcome, Page, Retry, Seq, SessionId, SessionRecord,
-    SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+    Address, At, Batch, BoxFuture, Commit, FamilyQuery, Integrity, Keep, Outcome, Page, Pruned, Retry, Seq,
+    SessionId, SessionRecord, SessionsQuery, Size, Storage, StorageError, StorageErrorKind, Stored, Upkeep,
 };
 
 /// Sessions in memory, gone with the process: durable against nothing, otherwise under the same laws.
@@ -94,7 +94,7 @@ impl Storage for MemoryStorage {
         after: Seq,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>> {
-        Box::pin(async move { Ok(self.state().changes(&session, after, limit)) })
+        Box::pin(async move { self.state().changes(&session, after, limit) })
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {
@@ -118,5 +118,19 @@ impl Storage for MemoryStorage {
                 }
             }
         })
+    }
+}
+
+impl Upkeep for MemoryStorage {
+    fn integrity(&self) -> BoxFuture<'_, Result<Integrity, StorageError>> {
+        Box::pin(async move { Ok(self.state().integrity()) })
+    }
+
+    fn size(&self) -> BoxFuture<'_, Result<Size, StorageError>> {
+        Box::pin(async move { Ok(self.state().size()) })
+    }
+
+    fn prune(&self, session: SessionId, keep: Keep) -> BoxFuture<'_, Result<Pruned, StorageError>> {
+        Box::pin(async move { Ok(self.state().prune(&session, keep)) })
     }
 }

@@ -215,7 +215,8 @@ pub enum Revision {
 }
 
 impl Revision {
-    fn body_bytes(&self) -> usize {
+    /// Bytes of its body.
+    pub fn body_bytes(&self) -> usize {
         match self {
             Self::Base { body, .. } | Self::Delta { body, .. } => body.len(),
             Self::Retired => 0,

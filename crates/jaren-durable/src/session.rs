@@ -201,6 +201,8 @@ impl Session {
 
     /// Adopts what was committed since, by others or by a commit whose outcome was lost.
     ///
+    /// If the commits in between were pruned, everything that this handle knew counts as changed.
+    ///
     /// A commit whose future was dropped may still be on its way and land later; the handle's next commit then
     /// answers a conflict, as after anybody else's.
     pub async fn refresh(&mut self) -> Result<Refreshed, SessionError> {
@@ -213,7 +215,13 @@ impl Session {
         }
         loop {
             let after = self.head();
-            let page = self.storage.changes(self.id.clone(), after, limits::PAGE_ITEMS_MAX).await?;
+            let page = match self.storage.changes(self.id.clone(), after, limits::PAGE_ITEMS_MAX).await {
+                Err(error) if error.kind() == StorageErrorKind::NotRetained => {
+                    self.begin_anew(&mut changed).await?;
+                    continue;
+                }
+                page => page?,
+            };
             if page.is_empty() {
                 break;
             }
@@ -230,6 +238,24 @@ impl Session {
         }
         self.unsettled = false;
         Ok(Refreshed { from, to: self.head(), changed: changed.into_iter().collect() })
+    }
+
+    /// What this handle missed was pruned: whatever it knew may have changed.
+    async fn begin_anew(&mut self, changed: &mut BTreeSet<Address>) -> Result<(), SessionError> {
+        let Some(record) = self.storage.session(self.id.clone()).await? else {
+            let message = "the storage says that the session was pruned, and that it does not exist";
+            return Err(StorageError::new(
+                StorageErrorKind::Corrupt,
+                Retry::Never,
+                "refresh a session",
+                message,
+            )
+            .into());
+        };
+        changed.extend(std::mem::take(&mut self.view).into_addresses());
+        (self.head, self.updated) = (Some(record.head), Some(record.updated));
+        (self.kind, self.labels) = (record.kind, record.labels);
+        Ok(())
     }
 
     /// Waits until somebody committed beyond this handle's view, and answers the session's head.

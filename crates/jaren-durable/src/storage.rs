@@ -35,7 +35,7 @@ pub trait Storage: Send + Sync + Debug + 'static {
     /// One document at a point; none if the session or a document there and then does not exist.
     ///
     /// Reading a document of current retention as of a commit before its newest revision is an error of kind
-    /// [`NotRetained`](crate::StorageErrorKind::NotRetained).
+    /// [`NotRetained`](crate::StorageErrorKind::NotRetained), as is a point that was [pruned](crate::Upkeep::prune).
     fn document(
         &self,
         session: SessionId,
@@ -52,6 +52,8 @@ pub trait Storage: Send + Sync + Debug + 'static {
     /// The commits of a session after `after`, oldest first: its change log.
     ///
     /// At most `limit` of them; the next page is asked for after the last one's `seq`. An absent session has none.
+    /// An `after` whose successor was [pruned](crate::Upkeep::prune) is an error of kind
+    /// [`NotRetained`](crate::StorageErrorKind::NotRetained), never a gap.
     fn changes(
         &self,
         session: SessionId,

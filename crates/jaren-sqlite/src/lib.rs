@@ -42,14 +42,18 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+mod backup;
 mod checkpoint;
 mod fault;
+mod integrity;
 mod open;
 mod options;
+mod prune;
 mod read;
 mod readers;
 mod row;
 mod schema;
+mod size;
 mod turn;
 mod watch;
 mod writer;
@@ -58,15 +62,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Commit, FamilyQuery, Outcome, Page, Retry, Seq, SessionId, SessionRecord,
-    SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+    Address, At, Batch, BoxFuture, Commit, FamilyQuery, Integrity, Keep, Outcome, Page, Pruned, Retry, Seq,
+    SessionId, SessionRecord, SessionsQuery, Size, Storage, StorageError, StorageErrorKind, Stored, Upkeep,
 };
 
 use self::open::{Found, ReaderSource};
 pub use self::options::{Durability, SqliteOptions};
 use self::readers::Readers;
 use self::watch::Watch;
-use self::writer::WriterHandle;
+use self::writer::{Writer, WriterHandle};
 
 /// A store in one SQLite file.
 #[derive(Debug)]
@@ -121,6 +125,30 @@ impl SqliteStorage {
         &self.path
     }
 
+    /// Writes a copy of the store as it is at one moment to a new file, while others go on reading and writing.
+    ///
+    /// The copy is compact, synced, and gets its name only when it is whole; meanwhile it is called `….partial`. A
+    /// file that exists is an error of kind `Invalid`.
+    pub async fn backup(&self, target: impl AsRef<Path>) -> Result<(), StorageError> {
+        let target = target.as_ref().to_owned();
+        self.readers.run(backup::BACKUP, move |store| backup::write(store, &target)).await
+    }
+
+    /// Gives the space of what was pruned back to the file system.
+    ///
+    /// It rewrites the whole file, and whoever writes waits for it. Without it the space is used for what comes.
+    pub async fn compact(&self) -> Result<(), StorageError> {
+        const OPERATION: &str = "compact the store";
+        self.for_writing(OPERATION)?.upkeep(OPERATION, Writer::compact).await
+    }
+
+    fn for_writing(&self, operation: &'static str) -> Result<&WriterHandle, StorageError> {
+        self.writer.as_ref().ok_or_else(|| {
+            let message = "the store was opened to read; open it for writing";
+            StorageError::new(StorageErrorKind::ReadOnly, Retry::Never, operation, message)
+        })
+    }
+
     /// Finishes what was handed over, closes the file and folds the log into it. Later calls fail.
     ///
     /// A storage that is dropped instead does the same in the background.
@@ -145,14 +173,8 @@ impl Drop for SqliteStorage {
 impl Storage for SqliteStorage {
     fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Result<Vec<Outcome>, StorageError>> {
         Box::pin(async move {
-            match &self.writer {
-                Some(_) if group.is_empty() => Ok(Vec::new()),
-                Some(writer) => writer.apply(group).await,
-                None => {
-                    let message = "the store was opened to read; open it for writing";
-                    Err(StorageError::new(StorageErrorKind::ReadOnly, Retry::Never, writer::APPLY, message))
-                }
-            }
+            let writer = self.for_writing(writer::APPLY)?;
+            if group.is_empty() { Ok(Vec::new()) } else { writer.apply(group).await }
         })
     }
 
@@ -210,6 +232,38 @@ impl Storage for SqliteStorage {
                         OPERATION,
                         message,
                     ));
+                }
+            }
+        })
+    }
+}
+
+impl Upkeep for SqliteStorage {
+    fn integrity(&self) -> BoxFuture<'_, Result<Integrity, StorageError>> {
+        Box::pin(self.readers.read("check the store", integrity::check))
+    }
+
+    fn size(&self) -> BoxFuture<'_, Result<Size, StorageError>> {
+        let path = self.path.clone();
+        Box::pin(self.readers.read("measure the store", move |store| size::measure(store, &path)))
+    }
+
+    fn prune(&self, session: SessionId, keep: Keep) -> BoxFuture<'_, Result<Pruned, StorageError>> {
+        const OPERATION: &str = "prune a session";
+        Box::pin(async move {
+            let writer = self.for_writing(OPERATION)?;
+            let mut total = Pruned::default();
+            loop {
+                let session = session.clone();
+                let step = move |writer: &mut Writer| {
+                    writer.transaction(|connection, _| prune::step(connection, &session, keep))
+                };
+                let step = writer.upkeep(OPERATION, step).await?;
+                total.oldest = step.pruned.oldest;
+                total.commits = total.commits.saturating_add(step.pruned.commits);
+                total.revisions = total.revisions.saturating_add(step.pruned.revisions);
+                if step.done {
+                    return Ok(total);
                 }
             }
         })

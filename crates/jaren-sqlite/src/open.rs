@@ -134,7 +134,7 @@ pub(crate) fn check_writable(path: &Path, found: Found) -> Result<(), StorageErr
     }
 }
 
-/// Makes a new file a store, and does nothing to a store. Several processes may do so at once.
+/// Makes a new file a store, brings an older schema to the newest, and does nothing else to a store. Several processes may do so at once.
 ///
 /// The tables are created under a rollback journal, so that the header in the main file is ours from the first
 /// moment on; then the file is switched to the write-ahead log for good.
@@ -156,16 +156,30 @@ pub(crate) fn create(path: &Path) -> Result<(), StorageError> {
 fn create_tables(connection: &mut Connection) -> rusqlite::Result<(i32, i32)> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     let found = identity(connection)?;
-    if found.0 == schema::APPLICATION_ID {
+    if found.0 == schema::APPLICATION_ID && found.1 >= schema::VERSION {
         return Ok(found); // without the lock that a busy store would make us wait for
     }
-    connection.pragma_update(None, "page_size", schema::PAGE_BYTES)?;
+    connection.pragma_update(None, "page_size", schema::PAGE_BYTES)?; // of a new file; others have theirs
+    upgrade(connection, schema::UPGRADES)
+}
+
+/// Takes the steps that a store lacks, all or none; a database of somebody else lacks none.
+fn upgrade(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<(i32, i32)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if identity(&transaction)?.0 == 0 && tables == 0 {
-        transaction.execute_batch(schema::CREATE)?;
+    let done = match identity(&transaction)? {
+        (0, _) if tables == 0 => Some(0),
+        (schema::APPLICATION_ID, version) => usize::try_from(version).ok(),
+        _ => None,
+    };
+    if let Some(missing) = done.and_then(|done| steps.get(done..))
+        && !missing.is_empty()
+    {
+        for step in missing {
+            transaction.execute_batch(step)?;
+        }
         transaction.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", schema::VERSION)?;
+        transaction.pragma_update(None, "user_version", i64::try_from(steps.len()).unwrap_or(i64::MAX))?;
     }
     transaction.commit()?;
     identity(connection)
@@ -177,7 +191,8 @@ fn identity(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
     Ok((application, version))
 }
 
-fn switch_to_log(connection: &Connection) -> rusqlite::Result<String> {
+/// Has the file written by way of a log, for good; answers the mode that it is in then.
+pub(crate) fn switch_to_log(connection: &Connection) -> rusqlite::Result<String> {
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode == "wal" {
         return Ok(mode);
@@ -288,6 +303,31 @@ mod tests {
         let tables: i64 = connection.query_row("SELECT count(*) FROM log", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 0);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before, "nothing was created beside it");
+    }
+
+    #[test]
+    fn an_older_schema_takes_the_steps_that_it_lacks_all_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        let mut connection = Connection::open(&path).unwrap();
+        upgrade(&mut connection, schema::UPGRADES).unwrap();
+        let mut steps = schema::UPGRADES.to_vec();
+        steps
+            .extend(["CREATE TABLE more (x)", "INSERT INTO more VALUES (1); INSERT INTO nothing VALUES (1)"]);
+        upgrade(&mut connection, &steps).expect_err("the last step cannot be taken");
+        assert_eq!(identity(&connection).unwrap(), (schema::APPLICATION_ID, schema::VERSION));
+        let count = |connection: &Connection| {
+            connection.query_row("SELECT count(*) FROM more", [], |row| row.get::<_, i64>(0))
+        };
+        count(&connection).expect_err("the step before it was not taken either");
+
+        steps[schema::UPGRADES.len() + 1] = "INSERT INTO more VALUES (1)";
+        for _ in 0..2 {
+            let found = upgrade(&mut connection, &steps).unwrap();
+            assert_eq!(found, (schema::APPLICATION_ID, schema::VERSION + 2));
+            assert_eq!(count(&connection).unwrap(), 1, "each step is taken once");
+        }
+        assert_eq!(upgrade(&mut connection, &steps[..1]).unwrap().1, schema::VERSION + 2, "never back");
     }
 
     #[test]

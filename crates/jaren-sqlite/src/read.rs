@@ -68,6 +68,13 @@ pub(crate) fn head(connection: &Connection, session: i64) -> Result<(Seq, Millis
     Ok((row::seq(seq)?, Millis::new(time)))
 }
 
+/// The oldest commit of a session that was not pruned.
+pub(crate) fn oldest(connection: &Connection, session: i64) -> Result<Seq, Fault> {
+    let sql = "SELECT seq FROM log WHERE session = ?1 AND document = 0 ORDER BY seq LIMIT 1";
+    let found = connection.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional()?;
+    row::seq(found.ok_or_else(|| Fault::corrupt("a stored session has no commit"))?)
+}
+
 /// The head of a session by its name; zero if there is no such session.
 pub(crate) fn head_of(connection: &Connection, session: &SessionId) -> Result<Seq, ReadFault> {
     let sql =
@@ -106,15 +113,21 @@ struct Point {
     newest: bool,
 }
 
-fn point(connection: &Connection, session: &SessionId, at: At) -> Result<Option<Point>, Fault> {
+fn point(connection: &Connection, session: &SessionId, at: At) -> Result<Option<Point>, ReadFault> {
     let sql = "SELECT number FROM sessions WHERE id = ?1";
     let number =
         connection.prepare_cached(sql)?.query_row([session.as_str()], |row| row.get(0)).optional()?;
     let Some(session) = number else { return Ok(None) };
     let (head, _) = head(connection, session)?;
     let at = match at {
-        At::Current => head,
-        At::Seq(seq) => seq.min(head),
+        At::Seq(seq) if seq < head => {
+            let oldest = oldest(connection, session)?;
+            if seq < oldest && oldest > Seq::new(1) {
+                return Err(StorageError::pruned(oldest).into());
+            }
+            seq
+        }
+        At::Seq(_) | At::Current => head,
     };
     Ok(Some(Point { session, at: row::point(at), newest: at == head }))
 }
@@ -300,27 +313,32 @@ pub(crate) fn changes(
         if bytes >= limits::PAGE_BYTES_MAX {
             break;
         }
-        let mut commit = Commit::new(row::seq(row.get(1)?)?, Millis::new(row.get(2)?));
+        let seq = row::seq(row.get(1)?)?;
+        if commits.is_empty() && seq > after.next() {
+            return Err(StorageError::pruned(seq).into());
+        }
+        let mut commit = Commit::new(seq, Millis::new(row.get(2)?));
         if let Some(text) = row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)? {
             commit.labels = row::label_changes(text)?;
         }
-        commit.changes = commit_changes(connection, row.get(0)?)?;
+        commit.changes = commit_changes(connection, row.get(0)?, point.session, row.get(1)?)?;
         bytes = bytes.saturating_add(commit.body_bytes());
         commits.push(commit);
     }
     Ok(commits)
 }
 
-/// The entries after a commit's own, up to the next commit.
-fn commit_changes(connection: &Connection, entry: i64) -> Result<Vec<Change>, Fault> {
+/// The entries after a commit's own that belong to it; what pruning left of others may follow at once.
+fn commit_changes(connection: &Connection, entry: i64, session: i64, seq: i64) -> Result<Vec<Change>, Fault> {
     let mut statement = connection.prepare_cached(
-        "SELECT l.document, l.form, l.detail, l.body, d.kind, d.member, d.key, d.retention, d.created
+        "SELECT l.document, l.form, l.detail, l.body, d.kind, d.member, d.key, d.retention, d.created,
+           l.session, l.seq
          FROM log l LEFT JOIN documents d ON d.number = l.document WHERE l.entry > ?1 ORDER BY l.entry",
     )?;
     let mut rows = statement.query([entry])?;
     let mut changes = Vec::new();
     while let Some(row) = rows.next()? {
-        if row.get::<_, i64>(0)? == COMMIT {
+        if row.get::<_, i64>(0)? == COMMIT || (row.get(9)?, row.get(10)?) != (session, seq) {
             break;
         }
         let form = row.get::<_, i64>(1)?;

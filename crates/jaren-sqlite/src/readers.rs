@@ -32,21 +32,32 @@ impl Readers {
         operation: &'static str,
         read: impl FnOnce(&Connection) -> Result<T, ReadFault> + Send + 'static,
     ) -> Result<T, StorageError> {
+        let in_transaction = move |connection: &Connection| {
+            // Ends when it is dropped: a read transaction has nothing to commit.
+            let transaction = connection.unchecked_transaction().map_err(Fault::definite)?;
+            read(&transaction)
+        };
+        self.run(operation, in_transaction).await
+    }
+
+    /// Runs something that opens its own transaction on a blocking thread.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&Connection) -> Result<T, ReadFault> + Send + 'static,
+    ) -> Result<T, StorageError> {
         let failed = |kind, retry, message| StorageError::new(kind, retry, operation, message);
         let closed = |_| failed(StorageErrorKind::Closed, Retry::Never, "the storage was closed");
         let permit = self.permits.clone().acquire_owned().await.map_err(closed)?;
         let (idle, permits, source) = (self.idle.clone(), self.permits.clone(), self.source.clone());
-        let work = move || {
+        let on_thread = move || {
             let _permit = permit;
             let pooled = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = match pooled {
                 Some(connection) => connection,
                 None => source.connect().map_err(Fault::definite)?,
             };
-            // Ends when it is dropped: a read transaction has nothing to commit.
-            let transaction = connection.unchecked_transaction().map_err(Fault::definite)?;
-            let result = read(&transaction);
-            drop(transaction);
+            let result = work(&connection);
             if !permits.is_closed() {
                 idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             }
@@ -55,7 +66,7 @@ impl Readers {
         let broken = |error: JoinError| {
             failed(StorageErrorKind::Io, Retry::Safe, "the read was broken off").with_source(error)
         };
-        let result = tokio::task::spawn_blocking(work).await.map_err(broken)?;
+        let result = tokio::task::spawn_blocking(on_thread).await.map_err(broken)?;
         result.map_err(|fault| match fault {
             ReadFault::Fault(fault) => fault.error(operation),
             ReadFault::Storage(error) => error,

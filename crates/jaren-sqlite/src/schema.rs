@@ -8,18 +8,26 @@
 /// `application_id` of our files: "JARN".
 pub(crate) const APPLICATION_ID: i32 = 0x4A41_524E;
 
-/// `user_version` of the schema below. A greater one is a later release's.
-pub(crate) const VERSION: i32 = 1;
+/// `user_version` of the newest schema. A greater one is a later release's.
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a handful")]
+pub(crate) const VERSION: i32 = UPGRADES.len() as i32;
+
+/// What leads to each schema version from the one before: the first makes the tables in an empty file.
+///
+/// A step that was released is never changed; a new schema is one more. A new file takes all of them, so that it
+/// is what an old one becomes. A step adds and does not take away: other processes may have the file open, and a
+/// reader, which cannot upgrade, reads older versions.
+pub(crate) const UPGRADES: &[&str] = &[VERSION_1];
 
 /// Bytes of a page. A commit dirties a few pages however small it is, so small ones cost a third less log than
 /// SQLite's 4096, and less time.
 pub(crate) const PAGE_BYTES: i64 = 2048;
 
-/// The whole schema of version 1.
+/// The schema of version 1.
 ///
 /// `log.detail` is a commit's time in Unix milliseconds, and a revision's schema version. `log.body` is a base's
 /// value, a delta's operations, and a commit's label changes (null if it has none), as JSON.
-pub(crate) const CREATE: &str = "
+const VERSION_1: &str = "
 CREATE TABLE sessions (
   number INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,

@@ -32,8 +32,12 @@ const OPEN: &str = "open the store for writing";
 /// What is asked of the writer.
 enum Request {
     Apply(Ask),
+    Upkeep(Task),
     Close(oneshot::Sender<()>),
 }
+
+/// Something else that only the writer may do; it answers for itself.
+type Task = Box<dyn FnOnce(&mut Writer) + Send>;
 
 struct Ask {
     batches: Vec<Batch>,
@@ -62,6 +66,24 @@ impl WriterHandle {
         })
     }
 
+    /// Has the writer do something between two groups.
+    pub(crate) async fn upkeep<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let (answer, outcome) = oneshot::channel();
+        let task = Box::new(move |writer: &mut Writer| {
+            let _ = answer.send(work(writer)); // the caller may have stopped waiting
+        });
+        self.requests.send(Request::Upkeep(task)).await.map_err(|_| closed())?;
+        let Ok(result) = outcome.await else {
+            let message = "the writer ended before it answered";
+            return Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, operation, message));
+        };
+        result.map_err(|fault| fault.error(operation))
+    }
+
     /// Lets the writer finish what waits, and closes the file.
     pub(crate) async fn close(&self) {
         let (done, closed) = oneshot::channel();
@@ -76,7 +98,7 @@ fn closed() -> StorageError {
     StorageError::new(StorageErrorKind::Closed, Retry::Never, APPLY, "the storage was closed")
 }
 
-struct Writer {
+pub(crate) struct Writer {
     connection: Connection,
     turn: Turn,
     memory: Memory,
@@ -147,23 +169,29 @@ impl Writer {
         let mut closing = None;
         while closing.is_none() {
             let Some(first) = queue.blocking_recv() else { break };
-            let mut group = Vec::new();
+            let (mut group, mut task) = (Vec::new(), None);
             let (mut batches, mut bytes) = (0usize, 0usize);
             let mut next = Some(first);
             while let Some(request) = next {
                 match request {
                     Request::Close(done) => closing = Some(done),
+                    Request::Upkeep(work) => task = Some(work),
                     Request::Apply(ask) => {
                         batches = batches.saturating_add(ask.batches.len());
                         bytes = ask.batches.iter().map(Batch::body_bytes).fold(bytes, usize::saturating_add);
                         group.push(ask);
                     }
                 }
-                let full = batches >= GROUP_BATCHES_MAX || bytes >= GROUP_BYTES_MAX || closing.is_some();
+                let full = batches >= GROUP_BATCHES_MAX || bytes >= GROUP_BYTES_MAX;
+                let full = full || closing.is_some() || task.is_some();
                 next = if full { None } else { queue.try_recv().ok() };
             }
             if !group.is_empty() {
                 self.answer(group);
+                self.tend_log();
+            }
+            if let Some(work) = task {
+                work(&mut self);
                 self.tend_log();
             }
         }
@@ -201,23 +229,49 @@ impl Writer {
     }
 
     fn transact(&mut self, asks: &[&[Batch]]) -> Result<Vec<Vec<Outcome>>, Fault> {
-        if let Some(fault) = self.poison.get() {
-            return Err(fault.refusal());
-        }
-        let Self { connection, turn, memory, clock, data_version, .. } = self;
-        let result = turn.run(|| {
-            begin(connection, memory, data_version)?;
+        let clock = self.clock.clone();
+        let answers = self.transaction(|connection, memory| {
             let time = clock.now();
             let apply = |batches: &&[Batch]| {
                 batches.iter().map(|batch| memory.apply(connection, batch, time)).collect()
             };
-            let answers = asks.iter().map(apply).collect::<Result<Vec<Vec<Outcome>>, Fault>>()?;
+            asks.iter().map(apply).collect::<Result<Vec<Vec<Outcome>>, Fault>>()
+        })?;
+        self.tell(asks, &answers);
+        Ok(answers)
+    }
+
+    /// Runs something in one transaction, in this process's turn.
+    pub(crate) fn transaction<T>(
+        &mut self,
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        if let Some(fault) = self.poison.get() {
+            return Err(fault.refusal());
+        }
+        let Self { connection, turn, memory, data_version, .. } = self;
+        let result = turn.run(|| {
+            begin(connection, memory, data_version)?;
+            let answer = work(connection, memory)?;
             connection.prepare_cached("COMMIT")?.execute([]).map_err(Fault::unknown)?;
-            Ok(answers)
+            Ok(answer)
         });
-        match &result {
-            Ok(answers) => self.tell(asks, answers),
-            Err(fault) => self.recover(fault),
+        if let Err(fault) = &result {
+            self.recover(fault);
+        }
+        result
+    }
+
+    /// Gives the space that nothing uses back to the file system: rewrites the whole file, in this process's turn.
+    pub(crate) fn compact(&mut self) -> Result<(), Fault> {
+        if let Some(fault) = self.poison.get() {
+            return Err(fault.refusal());
+        }
+        let Self { connection, turn, .. } = self;
+        let result = turn.run(|| Ok(connection.execute_batch("VACUUM")?));
+        checkpoint::checkpoint(connection); // the file shrinks when the log is folded in
+        if let Err(fault) = &result {
+            self.recover(fault);
         }
         result
     }

@@ -13,7 +13,12 @@ jaren_durable_kit::laws! {{
     Fixture::new(open(&folder)).keeping(folder)
 }}
 
-fn open(folder: &TempDir) -> Arc<dyn Storage> {
+jaren_durable_kit::laws! { upkeep {
+    let folder = tempfile::tempdir().unwrap();
+    Fixture::new(open(&folder)).keeping(folder)
+}}
+
+fn open(folder: &TempDir) -> Arc<SqliteStorage> {
     Arc::new(SqliteStorage::open(folder.path().join("test.db"), SqliteOptions::new()).unwrap())
 }
 
@@ -21,7 +26,7 @@ fn open(folder: &TempDir) -> Arc<dyn Storage> {
 fn generated_histories_equal_the_oracle() {
     for seed in 0..8 {
         let folder = tempfile::tempdir().unwrap();
-        let storage = open(&folder);
+        let storage: Arc<dyn Storage> = open(&folder);
         run(histories::compare(seed, 60, || storage.clone()));
     }
 }
@@ -39,7 +44,7 @@ fn generated_histories_survive_a_drop_after_every_group() {
 fn generated_histories_may_alternate_between_two_storages() {
     for seed in 200..204 {
         let folder = tempfile::tempdir().unwrap();
-        let storages = [open(&folder), open(&folder)];
+        let storages: [Arc<dyn Storage>; 2] = [open(&folder), open(&folder)];
         let mut turn = 0;
         run(histories::compare(seed, 60, || {
             turn += 1;

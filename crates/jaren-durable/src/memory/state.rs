@@ -1,5 +1,7 @@
 //! What the memory storage holds, and the rules of applying and reading it.
 
+mod upkeep;
+
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -8,9 +10,9 @@ use jaren_host::Millis;
 
 use crate::records::Replay;
 use crate::{
-    Address, At, Batch, Change, Commit, Committed, Conflict, Expected, FamilyQuery, Labels, Outcome, Page,
-    Refusal, Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord, SessionsQuery,
-    StorageError, StorageErrorKind, Stored, Write, limits,
+    Address, At, Batch, Change, Commit, Committed, Conflict, Expected, FamilyQuery, Integrity, Keep,
+    KindSize, Labels, Outcome, Page, Pruned, Refusal, Retention, Retry, Revision, Seq, SessionBatch,
+    SessionId, SessionRecord, SessionsQuery, Size, StorageError, StorageErrorKind, Stored, Write, limits,
 };
 
 #[derive(Default)]
@@ -26,6 +28,9 @@ struct Kept {
     number: u64,
     kind: Arc<str>,
     labels: Labels,
+    created: Millis,
+    /// Commits that were pruned: those numbered up to it.
+    pruned: u64,
     commits: Vec<Commit>,
     /// Every document that ever lived at an address, in order; only the last can be alive.
     documents: BTreeMap<Address, Vec<Document>>,
@@ -88,8 +93,9 @@ impl State {
             };
             let number = self.sessions.len() as u64 + 1;
             let id = part.session.clone();
-            let (commits, documents) = (Vec::new(), BTreeMap::new());
-            self.sessions.push(Kept { id, number, kind, labels: Labels::new(), commits, documents });
+            let (labels, commits, documents) = (Labels::new(), Vec::new(), BTreeMap::new());
+            let created = time;
+            self.sessions.push(Kept { id, number, kind, labels, created, pruned: 0, commits, documents });
             self.sessions.len() - 1
         });
         #[expect(
@@ -118,7 +124,7 @@ impl State {
         at: At,
     ) -> Result<Option<Stored>, StorageError> {
         let Some(kept) = self.kept(session) else { return Ok(None) };
-        let at = kept.point(at);
+        let at = kept.point(at)?;
         let Some(document) = kept.at(address, at) else { return Ok(None) };
         document.materialize(address, at).map(Some)
     }
@@ -126,7 +132,7 @@ impl State {
     pub(super) fn family(&self, query: &FamilyQuery) -> Result<Page<Stored>, StorageError> {
         let mut page = Page { items: Vec::new(), more: false };
         let Some(kept) = self.kept(&query.session) else { return Ok(page) };
-        let at = kept.point(query.at);
+        let at = kept.point(query.at)?;
         let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
         let start = match &query.after {
             None => Bound::Excluded(Address::singleton(query.kind.clone())),
@@ -169,9 +175,17 @@ impl State {
         Page { items, more }
     }
 
-    pub(super) fn changes(&self, session: &SessionId, after: Seq, limit: usize) -> Vec<Commit> {
-        let Some(kept) = self.kept(session) else { return Vec::new() };
-        let skip = usize::try_from(after.get()).unwrap_or(usize::MAX);
+    pub(super) fn changes(
+        &self,
+        session: &SessionId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Commit>, StorageError> {
+        let Some(kept) = self.kept(session) else { return Ok(Vec::new()) };
+        let Some(skip) = after.get().checked_sub(kept.pruned) else {
+            return Err(StorageError::pruned(kept.oldest()));
+        };
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let mut bytes = 0usize;
         let mut commits = Vec::new();
         for commit in kept.commits.iter().skip(skip).take(limit.clamp(1, limits::PAGE_ITEMS_MAX)) {
@@ -181,28 +195,62 @@ impl State {
             bytes = bytes.saturating_add(commit.body_bytes());
             commits.push(commit.clone());
         }
-        commits
+        Ok(commits)
+    }
+
+    pub(super) fn prune(&mut self, session: &SessionId, keep: Keep) -> Pruned {
+        let place = self.places.get(session).copied();
+        place
+            .and_then(|place| self.sessions.get_mut(place))
+            .map_or_else(Pruned::default, |kept| kept.prune(keep))
+    }
+
+    pub(super) fn integrity(&self) -> Integrity {
+        let mut report = Integrity::default();
+        for kept in &self.sessions {
+            kept.integrity(&mut report);
+        }
+        report
+    }
+
+    pub(super) fn size(&self) -> Size {
+        let mut kinds: BTreeMap<Arc<str>, KindSize> = BTreeMap::new();
+        for kept in &self.sessions {
+            let kind = kinds.entry(kept.kind.clone()).or_insert_with(|| KindSize::new(kept.kind.clone()));
+            kept.add_to(kind);
+        }
+        let kinds: Vec<KindSize> = kinds.into_values().collect();
+        let stored_bytes = kinds.iter().map(|kind| kind.body_bytes).sum();
+        Size { kinds, stored_bytes, free_bytes: 0 }
     }
 }
 
 impl Kept {
     fn head(&self) -> Seq {
-        Seq::new(self.commits.len() as u64)
+        Seq::new(self.pruned + self.commits.len() as u64)
+    }
+
+    /// The oldest commit that is kept.
+    fn oldest(&self) -> Seq {
+        Seq::new(self.pruned + 1)
     }
 
     fn record(&self) -> Option<SessionRecord> {
-        let (first, last) = (self.commits.first()?, self.commits.last()?);
+        let updated = self.commits.last()?.time;
         let (id, kind) = (self.id.clone(), self.kind.clone());
-        let mut record = SessionRecord::new(id, self.number, kind, self.head(), first.time, last.time);
+        let mut record = SessionRecord::new(id, self.number, kind, self.head(), self.created, updated);
         record.labels = self.labels.clone();
         Some(record)
     }
 
     /// The point as a commit that exists.
-    fn point(&self, at: At) -> Seq {
+    fn point(&self, at: At) -> Result<Seq, StorageError> {
         match at {
-            At::Current => self.head(),
-            At::Seq(seq) => seq.min(self.head()),
+            At::Current => Ok(self.head()),
+            At::Seq(seq) if self.pruned > 0 && seq < self.oldest() => {
+                Err(StorageError::pruned(self.oldest()))
+            }
+            At::Seq(seq) => Ok(seq.min(self.head())),
         }
     }
 

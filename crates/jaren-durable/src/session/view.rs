@@ -48,6 +48,11 @@ impl View {
         }
     }
 
+    /// The addresses that it knows of.
+    pub(super) fn into_addresses(self) -> impl Iterator<Item = Address> {
+        self.documents.into_keys()
+    }
+
     pub(super) fn insert(&mut self, address: Address, document: Option<Stored>) {
         let known_by_family = address.key().is_some() && self.families.contains(address.kind());
         if document.is_none() && (self.whole || known_by_family) {

@@ -1,0 +1,49 @@
+//! How much is stored.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use jaren_durable::{KindSize, Size};
+use rusqlite::Connection;
+
+use crate::fault::Fault;
+use crate::read::ReadFault;
+
+/// Counts rows by kind of session, and asks the file system for the files. Inside one read transaction.
+pub(crate) fn measure(connection: &Connection, path: &Path) -> Result<Size, ReadFault> {
+    let mut size = Size::default();
+    // Sessions and documents have their own scans: joined to the log they would be counted once an entry.
+    let mut statement = connection.prepare(
+        "SELECT s.kind, count(*), sum(l.commits), sum(l.revisions), sum(l.bytes),
+           sum((SELECT count(*) FROM documents WHERE session = s.number AND retired IS NULL))
+         FROM sessions s JOIN (
+           SELECT session, sum(document = 0) AS commits, sum(document <> 0) AS revisions,
+             sum(iif(document = 0, 0, coalesce(octet_length(body), 0))) AS bytes
+           FROM log GROUP BY session) l ON l.session = s.number
+         GROUP BY s.kind ORDER BY s.kind",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let number =
+            |at: usize| -> Result<u64, Fault> { Ok(u64::try_from(row.get::<_, i64>(at)?).unwrap_or(0)) };
+        let mut kind = KindSize::new(row.get::<_, Arc<str>>(0)?);
+        (kind.sessions, kind.commits, kind.revisions) = (number(1)?, number(2)?, number(3)?);
+        (kind.body_bytes, kind.documents) = (number(4)?, number(5)?);
+        size.kinds.push(kind);
+    }
+    let pragma = |name: &str| -> Result<u64, Fault> {
+        let value: i64 = connection.pragma_query_value(None, name, |row| row.get(0))?;
+        Ok(u64::try_from(value).unwrap_or(0))
+    };
+    size.free_bytes = pragma("freelist_count")?.saturating_mul(pragma("page_size")?);
+    size.stored_bytes = file_bytes(path, "").saturating_add(file_bytes(path, "-wal"));
+    Ok(size)
+}
+
+/// The log of a store that nobody has open does not exist.
+fn file_bytes(path: &Path, suffix: &str) -> u64 {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    fs::metadata(name).map_or(0, |metadata| metadata.len())
+}
