@@ -25,7 +25,7 @@ struct Gate {
 }
 
 /// Cheap gates first; then what shares its compiled code.
-const GATES: [Gate; 12] = [
+const GATES: [Gate; 13] = [
     Gate { name: "fmt", run: || fully(run(&mut cargo(["fmt", "--all", "--check"]))) },
     Gate { name: "layers", run: || fully(layers::layers()) },
     Gate { name: "tidy", run: || fully(tidy::tidy(false)) },
@@ -35,6 +35,7 @@ const GATES: [Gate; 12] = [
     Gate { name: "build", run: || fully(run(&mut cargo(["build", "--package", "jaren-cli"]))) },
     Gate { name: "test", run: || fully(test(&["--no-fail-fast".to_owned()])) },
     Gate { name: "serde-json-features", run: || fully(serde_json_features()) },
+    Gate { name: "time-zones", run: || fully(time_zones()) },
     Gate { name: "conformance", run: || fully(conformance(&[])) },
     Gate { name: "example", run: example::example },
     Gate { name: "bench", run: || fully(bench::short()) },
@@ -90,6 +91,11 @@ fn clippy() -> Result<(), Failure> {
 
 fn docs() -> Result<(), Failure> {
     run(cargo(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))
+}
+
+/// The bundled time zones are behind a feature, which no crate of the workspace asks for.
+fn time_zones() -> Result<(), Failure> {
+    run(&mut cargo(["test", "--package", "jaren-query", "--features", "jiff", "--test", "zones"]))
 }
 
 /// A downstream workspace may turn these features on for the whole build; they change how `serde_json` keeps maps and

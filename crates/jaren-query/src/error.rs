@@ -52,11 +52,6 @@ pub(crate) const PROVIDER: &str = "JQ2012";
 /// An execution limit (section 8.12).
 pub(crate) const LIMIT: &str = "JQ2009";
 
-/// The code of a part of the language that this release does not build yet.
-///
-/// It is ours, not the format's: the document may be valid, and a later release will compile it.
-pub const UNBUILT: &str = "JR0001";
-
 /// An error raised while a query was evaluated: one of the `JQ2…` codes, with its place in the query document.
 ///
 /// One word wide, so that a `Result` on the hot path stays small.

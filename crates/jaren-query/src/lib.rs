@@ -21,8 +21,8 @@
 //!
 //! # What this crate will not do
 //!
-//! It knows no state, node or run. What the format leaves to a host (schemas, functions, collations) has no default: a
-//! query that needs one does not compile. Operators that are not built yet are refused with [`UNBUILT`].
+//! It knows no state, node or run. What the format leaves to a host (schemas, functions, collations, time zones) has
+//! no default: a query that needs one does not compile.
 #![forbid(unsafe_code)]
 
 mod capability;
@@ -48,7 +48,7 @@ mod zone;
 pub use capability::{
     Argument, Collations, Function, Functions, Lexical, LexicalProviders, Operands, Operators, ReservedName,
 };
-pub use error::{EvalError, UNBUILT};
+pub use error::EvalError;
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
 pub use path::{JsonPath, Node, NormalizedPath, PathError, Track};
 pub use query::{CompileOptions, Limits, Query, Scope};

@@ -44,7 +44,7 @@ pub struct CompileOptions {
     pub time_zones: Option<Arc<dyn TimeZones>>,
 }
 
-/// What a query may spend (section 8.12). `None` is no limit.
+/// What a query may spend (section 8.12).
 ///
 /// A query of which the author is not trusted needs `steps` and `sequence_items`: without them it may take any time and
 /// memory.
@@ -129,7 +129,7 @@ impl<'a> Scope<'a> {
 impl Query {
     /// Compiles a query document without limits, in the open world of external parameters.
     ///
-    /// The report names every defect by one of the `JQ0…` codes or [`crate::UNBUILT`].
+    /// The report names every defect by one of the `JQ0…` codes.
     pub fn compile(document: &Value) -> Result<Self, Report> {
         Self::compile_with(document, &CompileOptions::default())
     }

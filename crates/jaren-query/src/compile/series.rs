@@ -47,7 +47,7 @@ pub(super) fn resample(
     key: Place,
 ) -> Option<Kind> {
     let (place, spec) = compiler.literal(written, 1, key);
-    let spec = read_resample(spec, compiler.time_zones);
+    let spec = read_resample(spec, compiler.options.time_zones.as_deref());
     let spec = compiler.or_late(spec, place)?;
     let [series]: [Expr; 1] = operands.try_into().ok()?;
     Some(Kind::Many(Many::Series(Box::new(Series::Resample(series, spec, place)))))
@@ -61,7 +61,7 @@ pub(super) fn rolling(
     key: Place,
 ) -> Option<Kind> {
     let (place, spec) = compiler.literal(written, 1, key);
-    let spec = read_rolling(spec, compiler.time_zones);
+    let spec = read_rolling(spec, compiler.options.time_zones.as_deref());
     let spec = compiler.or_late(spec, place)?;
     let [series]: [Expr; 1] = operands.try_into().ok()?;
     Some(Kind::Many(Many::Series(Box::new(Series::Rolling(series, spec, place)))))
@@ -90,7 +90,8 @@ pub(super) fn time_bucket(
 ) -> Option<Kind> {
     let clock = if written.len() > 3 {
         let (place, spec) = compiler.literal(written, 3, key);
-        let clock = members(spec, &[&CLOCK]).and_then(|spec| read_clock(spec, compiler.time_zones));
+        let clock = members(spec, &[&CLOCK])
+            .and_then(|spec| read_clock(spec, compiler.options.time_zones.as_deref()));
         compiler.or_late(clock, place)?
     } else {
         Clock::default()
@@ -184,7 +185,7 @@ fn read_as_of(spec: &Value) -> Result<AsOf, String> {
 fn read_tolerance(tolerance: &Value) -> Result<f64, String> {
     match tolerance {
         Value::Number(ms) if *ms >= 0.0 => Some(*ms),
-        Value::String(text) => Width::tolerance(text),
+        Value::String(text) => Width::fixed_ms(text),
         _ => None,
     }
     .ok_or_else(|| "expected 'tolerance' to be milliseconds, or a duration of weeks to seconds".to_owned())

@@ -91,7 +91,7 @@ impl Stamp {
     /// The date-time in UTC of an instant, if RFC 3339 can spell it.
     pub(crate) fn from_epoch(instant: f64) -> Option<Self> {
         let floor = instant.floor();
-        // A negative number closer to zero than a double near one can be from one is rounded up to zero.
+        // Of a tiny negative number the fraction is rounded to one.
         let (ms, fraction) =
             if instant - floor < 1.0 { (floor, instant - floor) } else { (floor + 1.0, 0.0) };
         let ms = whole(ms).filter(|_| instant.abs() <= INSTANT_MAX)?;
@@ -143,10 +143,10 @@ impl Display for Stamp {
             f.write_str("T")?;
         }
         write!(f, "{:02}:{:02}:{:02}", time.hour, time.minute, time.second.trunc())?;
-        let micros = time.micros();
-        let fraction = micros.trim_end_matches('0');
-        if !fraction.is_empty() {
-            write!(f, ".{fraction}")?;
+        if time.second.fract() != 0.0 {
+            let micros = time.micros();
+            let fraction = micros.trim_end_matches('0');
+            write!(f, "{}{fraction}", if fraction.is_empty() { "" } else { "." })?;
         }
         f.write_str(&offset_text(self.offset, ":", "Z"))
     }

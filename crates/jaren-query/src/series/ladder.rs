@@ -3,7 +3,7 @@
 use super::clock::{Clock, Refusal};
 use crate::dates::{DAY_MS, Date, Duration, real, whole};
 
-/// The most months or days that boundaries are counted away from their origin: from one end of the calendar to the other.
+/// The most months or days that a boundary is away from the origin: more than the calendar has.
 const UNITS_MAX: i64 = 400_000_000;
 
 /// A width, in one family of units.
@@ -26,7 +26,7 @@ impl Width {
     }
 
     /// The milliseconds of an ISO 8601 duration that is always as long and not negative.
-    pub(crate) fn tolerance(text: &str) -> Option<f64> {
+    pub(crate) fn fixed_ms(text: &str) -> Option<f64> {
         let duration =
             Duration::parse(text).filter(|duration| !duration.negative && duration.months() == 0.0)?;
         Some(duration.fixed_ms()).filter(|ms| ms.is_finite())
