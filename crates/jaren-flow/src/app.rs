@@ -34,6 +34,8 @@
 //!    part of the action of each of these.
 //! 4. A guard or an effect that fails makes the whole action fail, where a step would record it and go on.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jaren_json::{Object, Pointer, Report, Str, Value, value};
 use jaren_query::Query;
 
@@ -103,16 +105,19 @@ pub fn fsm_to_app(document: &Value, options: &AppOptions) -> Result<App, AppErro
         return Err(AppError::Pointer);
     }
     let current = format!("${}.current", options.pointer.replace('/', "."));
-    let generator =
-        Generator { document, current: &current, patched: format!("{}/current", options.pointer) };
-    let mut events: Vec<Str> = Vec::new();
-    for transition in generator.list("transitions") {
-        if let Some(Value::String(event)) = transition.get("event")
-            && !events.contains(event)
-        {
-            events.push(event.clone());
+    let patched = format!("{}/current", options.pointer);
+    let mut generator = Generator { document, current: &current, patched, states: BTreeMap::new() };
+    for (index, state) in generator.list("states").iter().enumerate() {
+        if let Some(id) = state.get("id").and_then(Value::as_str) {
+            generator.states.insert(id, (index, state));
         }
     }
+    let mut seen = BTreeSet::new();
+    let named = generator.list("transitions").iter().filter_map(|transition| match transition.get("event") {
+        Some(Value::String(event)) => Some(event),
+        _ => None,
+    });
+    let events: Vec<Str> = named.filter(|event| seen.insert(*event)).cloned().collect();
     let actions = events.iter().map(|event| {
         let name = format!("{}{event}", options.namespace);
         generator.action(event).map(|action| (name, action))
@@ -154,6 +159,8 @@ struct Generator<'a> {
     current: &'a str,
     /// The pointer to it.
     patched: String,
+    /// The states that may have effects, by their ids, with their places in the document.
+    states: BTreeMap<&'a str, (usize, &'a Value)>,
 }
 
 impl<'a> Generator<'a> {
@@ -226,10 +233,9 @@ impl<'a> Generator<'a> {
         member: &str,
         effects: &mut Vec<Value>,
     ) -> Result<(), AppError> {
-        let is_meant = |state: &Value| state.get("id").is_some_and(|own| Some(own) == id);
-        let Some(index) = self.list("states").iter().position(is_meant) else { return Ok(()) };
-        let at = Pointer::root().child("states").child_index(index);
-        self.list("states").get(index).map_or(Ok(()), |state| self.effects(state, member, &at, effects))
+        let known = id.and_then(Value::as_str).and_then(|id| self.states.get(id));
+        let Some((index, state)) = known else { return Ok(()) };
+        self.effects(state, member, &Pointer::root().child("states").child_index(*index), effects)
     }
 
     /// The effects in a member of what stands at `at`.

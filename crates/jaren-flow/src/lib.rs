@@ -57,6 +57,8 @@ pub use tasks::{DeclaredTasks, TaskEntry, TaskVersions};
 /// The Rust examples of the pages, compiled and run.
 #[cfg(doctest)]
 mod pages {
+    #[doc = include_str!("../../../docs/authoring.md")]
+    mod authoring {}
     #[doc = include_str!("../../../docs/machines.md")]
     mod machines {}
     #[doc = include_str!("../../../docs/statecharts.md")]

@@ -1,9 +1,5 @@
 //! The projection to an app: its shape, its refusals, and that the generated actions, evaluated, do what the machine does.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking and says what it did"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking and says what it did")]
 
 use std::path::PathBuf;
 

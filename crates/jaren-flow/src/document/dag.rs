@@ -93,12 +93,6 @@ impl Work {
     }
 }
 
-impl From<Work> for Node {
-    fn from(work: Work) -> Self {
-        Self { work, checkpoint: None, source: Object::default() }
-    }
-}
-
 impl Part for Node {
     fn read(value: &Value) -> Result<Self, DocumentError> {
         let node = object(value, None)?;
@@ -144,12 +138,5 @@ part! {
         port: Option<Str> = "port",
         /// The part of the value that flows.
         select: Option<Value> = "select",
-    }
-}
-
-impl Edge {
-    /// An edge over which the whole value flows, alone.
-    pub fn new(from: impl Into<Str>, to: impl Into<Str>) -> Self {
-        Self { from: from.into(), to: to.into(), port: None, select: None, source: Object::default() }
     }
 }

@@ -1,6 +1,6 @@
 //! Machines, jaren-fsm 0.1. Every part may have members that the format does not know.
 
-use jaren_json::{Object, Str, Value};
+use jaren_json::{Str, Value};
 
 use super::member::Part;
 use super::part::{part, serde};
@@ -83,19 +83,5 @@ part! {
         to: Str = "to",
         /// What it does.
         effects: Option<Vec<Effect>> = "effects",
-    }
-}
-
-impl Transition {
-    /// A transition that answers every event.
-    pub fn new(from: impl Into<Str>, to: impl Into<Str>) -> Self {
-        Self {
-            from: from.into(),
-            event: Nullable::Absent,
-            guard: None,
-            to: to.into(),
-            effects: None,
-            source: Object::default(),
-        }
     }
 }

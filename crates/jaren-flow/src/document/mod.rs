@@ -2,7 +2,8 @@
 //!
 //! Reading and writing lose nothing: members that a format does not know, where it allows them, the order of members,
 //! and the difference between a member that is absent and one that is null. The types say what shape a document has;
-//! what its names refer to is the compilers' business. To write a document from nothing, see [`build`](crate::build).
+//! what its names refer to is the compilers' business. A part is made from JSON as well, by its `read`; to write a document
+//! from nothing, see [`build`](crate::build).
 //!
 //! ```
 //! use jaren_flow::document::MachineDocument;

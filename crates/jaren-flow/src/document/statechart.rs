@@ -1,6 +1,6 @@
 //! Statecharts, jaren-fsm 0.2.
 
-use jaren_json::{Object, Str, Value};
+use jaren_json::{Str, Value};
 
 use super::member::Part;
 use super::part::{part, serde, words};
@@ -135,23 +135,5 @@ part! {
         to: Str = "to",
         /// What it does.
         effects: Option<Vec<Effect>> = "effects",
-    }
-}
-
-impl Transition {
-    /// A transition that answers every event.
-    pub fn new(from: impl Into<Str>, to: impl Into<Str>) -> Self {
-        Self {
-            from: from.into(),
-            event: Nullable::Absent,
-            after: None,
-            always: None,
-            done: None,
-            transition_type: Nullable::Absent,
-            guard: None,
-            to: to.into(),
-            effects: None,
-            source: Object::default(),
-        }
     }
 }
