@@ -25,6 +25,7 @@
 //! no default: a query that needs one does not compile.
 #![forbid(unsafe_code)]
 
+mod budget;
 mod capability;
 mod compile;
 mod dates;

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 
-use jaren_json::{Object, Report, Value};
+use jaren_json::{Object, Report, Str, Value};
 
 use crate::capability::{Collations, Functions, LexicalProviders, Operators};
 use crate::compile::compile;
@@ -46,18 +46,29 @@ pub struct CompileOptions {
 
 /// What a query may spend (section 8.12).
 ///
-/// A query of which the author is not trusted needs `steps` and `sequence_items`: without them it may take any time and
-/// memory.
+/// An evaluation always ends and never takes all memory: where `steps` or `work` is `None`, [`Limits::STEPS`] and
+/// [`Limits::WORK`] hold, which allow some minutes of one processor and a few gigabytes. A host that runs queries of
+/// strangers wants less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Evaluations of expression nodes in one evaluation of the query; `JQ2009` beyond.
     pub steps: Option<NonZeroU64>,
+    /// Work inside the steps of one evaluation, which is ours and not the format's: a unit is a node at which a path looks,
+    /// a pair of items that is compared, or four bytes of what is made and kept; `JQ2009` beyond.
+    pub work: Option<NonZeroU64>,
     /// Nested expressions; `JQ0011` beyond, while compiling. A fixed bound of 128 applies whatever this says.
     pub depth: Option<NonZeroUsize>,
     /// Items that one FLWOR phrase or `$range` hands on; `JQ2009` and `JQ2007` beyond.
     pub sequence_items: Option<NonZeroUsize>,
     /// Items of the result, where it is asked for as a whole; `JQ2009` beyond.
     pub result_items: Option<NonZeroUsize>,
+}
+
+impl Limits {
+    /// The steps that an evaluation may take where no other limit is given: 2³⁰.
+    pub const STEPS: u64 = 1 << 30;
+    /// The work that an evaluation may do where no other limit is given: 2²⁹ units, at most 2 GiB of what is made.
+    pub const WORK: u64 = 1 << 29;
 }
 
 /// What a query reads: its input document, whole or in borrowed parts, and its external parameters.
@@ -102,11 +113,11 @@ impl<'a> Scope<'a> {
 
     /// The member of that name where the input is in parts.
     #[inline]
-    pub(crate) fn part(&self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn part(&self, name: &Str) -> Option<&'a Value> {
         match self.root {
             ScopeRoot::Value(_) => None,
             ScopeRoot::Record(members) => {
-                members.iter().find(|(part, _)| *part == name).map(|(_, value)| *value)
+                members.iter().find(|(part, _)| *name == **part).map(|(_, value)| *value)
             }
         }
     }
@@ -163,8 +174,10 @@ impl Query {
     /// The effective boolean value of the result (section 2.2).
     #[inline]
     pub fn truth(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
-        if self.is_quick {
-            return Ok(quick::truth(&self.plan.root, scope));
+        if self.is_quick
+            && let Some(truth) = quick::truth(&self.plan.root, scope)
+        {
+            return Ok(truth);
         }
         Run::new(&self.plan, scope).root_truth()
     }

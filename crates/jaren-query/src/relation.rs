@@ -1,31 +1,119 @@
 //! The relations of items, which paths and expressions share.
+//!
+//! Values share their parts, so a small one may unfold to more nodes than anybody can visit. What goes into values is
+//! therefore paid for.
 
 use std::cmp::Ordering;
+use std::hash::Hasher;
 
-use jaren_json::Value;
+use jaren_json::{Object, Value};
 
-/// Item equality of the language (D2): that of values, save that NaN equals nothing.
+use crate::budget::{Budget, Spent};
+
+/// What a NaN is equal to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nan {
+    /// Nothing: item equality (D2).
+    Unequal,
+    /// A NaN: the equality of groups (section 6.5).
+    Equal,
+}
+
+/// Whether two items are equal: structure counts, the order of members does not.
 #[inline]
-pub(crate) fn item_eq(a: &Value, b: &Value) -> bool {
+pub(crate) fn equal(a: &Value, b: &Value, nan: Nan, budget: &Budget) -> Result<bool, Spent> {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b,
-        (Value::Array(_) | Value::Object(_), Value::Array(_) | Value::Object(_)) => a == b && !holds_nan(a),
-        _ => a == b,
+        (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => {
+            equal_containers(a, b, nan, budget)
+        }
+        _ => Ok(equal_scalars(a, b, nan)),
     }
 }
 
-/// Whether a NaN stands anywhere in a value.
-pub(crate) fn holds_nan(value: &Value) -> bool {
-    let mut waiting = vec![value];
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::Number(number) if number.is_nan() => return true,
-            Value::Array(array) => waiting.extend(array.iter()),
-            Value::Object(object) => waiting.extend(object.values()),
-            _ => {}
+#[inline]
+fn equal_scalars(a: &Value, b: &Value, nan: Nan) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || nan == Nan::Equal && a.is_nan() && b.is_nan(),
+        (Value::String(a), Value::String(b)) => a == b,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Null, Value::Null) => true,
+        _ => false,
+    }
+}
+
+fn equal_containers(a: &Value, b: &Value, nan: Nan, budget: &Budget) -> Result<bool, Spent> {
+    let mut pending = vec![(a, b)];
+    while let Some((a, b)) = pending.pop() {
+        let len = match (a, b) {
+            (Value::Array(a), Value::Array(b)) if a.len() == b.len() && a.depth() == b.depth() => {
+                // The same array is equal to itself, save that a NaN may be in it.
+                if !(nan == Nan::Equal && a.ptr_eq(b)) {
+                    pending.extend(a.iter().zip(b.iter()));
+                }
+                a.len()
+            }
+            (Value::Object(a), Value::Object(b)) if a.len() == b.len() && a.depth() == b.depth() => {
+                if !(nan == Nan::Equal && a.ptr_eq(b)) && !pair_members(a, b, &mut pending) {
+                    return Ok(false);
+                }
+                a.len()
+            }
+            (a, b) if equal_scalars(a, b, nan) => 0,
+            _ => return Ok(false),
+        };
+        budget.spend(1 + len)?;
+    }
+    Ok(true)
+}
+
+/// Adds the values of the members of both objects, or answers that their names differ.
+fn pair_members<'v>(a: &'v Object, b: &'v Object, pending: &mut Vec<(&'v Value, &'v Value)>) -> bool {
+    if a.keys() == b.keys() {
+        pending.extend(a.values().iter().zip(b.values()));
+        return true;
+    }
+    a.iter().all(|(name, a)| {
+        b.get(name).is_some_and(|b| {
+            pending.push((a, b));
+            true
+        })
+    })
+}
+
+/// How many values inside a container take part in its hash.
+const HASHED_MAX: u32 = 64;
+
+/// Feeds a hash so that values that are equal as groups are hash alike.
+pub(crate) fn hash(value: &Value, hasher: &mut impl Hasher) {
+    hash_some(value, &mut HASHED_MAX.clone(), hasher);
+}
+
+/// The same for at most `left` values; recursion is bounded by that too.
+fn hash_some(value: &Value, left: &mut u32, hasher: &mut impl Hasher) {
+    let Some(fewer) = left.checked_sub(1) else { return };
+    *left = fewer;
+    match value {
+        Value::Null => hasher.write_u8(1),
+        Value::Bool(bool) => hasher.write_u8(2 + u8::from(*bool)),
+        Value::Number(number) if number.is_nan() => hasher.write_u64(f64::NAN.to_bits()),
+        // Adding zero makes a negative zero a positive one.
+        Value::Number(number) => hasher.write_u64((number + 0.0).to_bits()),
+        Value::String(text) => hasher.write(text.as_bytes()),
+        Value::Array(array) => {
+            hasher.write_usize(array.len());
+            array
+                .iter()
+                .take(left.saturating_add(1) as usize)
+                .for_each(|element| hash_some(element, left, hasher));
+        }
+        Value::Object(object) => {
+            hasher.write_usize(object.len());
+            for (name, value) in object.iter_sorted().take(left.saturating_add(1) as usize) {
+                hasher.write(name.as_bytes());
+                hash_some(value, left, hasher);
+            }
         }
     }
-    false
 }
 
 /// The order of two numbers or two texts; others have none. UTF-8 orders texts by code points.
@@ -35,5 +123,68 @@ pub(crate) fn ordered(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
         (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::DefaultHasher;
+
+    use jaren_json::value;
+
+    use super::*;
+
+    fn eq(a: &Value, b: &Value, nan: Nan) -> bool {
+        equal(a, b, nan, &Budget::new(1000)).unwrap()
+    }
+
+    #[test]
+    fn structure_counts_and_order_of_members_does_not() {
+        let values = [
+            value!(null),
+            value!(false),
+            value!(true),
+            value!(0),
+            value!(1),
+            value!(""),
+            value!("0"),
+            value!([]),
+            value!({}),
+            value!([0]),
+            value!([[0]]),
+            value!([0, 1]),
+            value!([1, 0]),
+            value!({"a": 0}),
+            value!({"b": 0}),
+            value!({"a": [0]}),
+            value!({"a": 0, "b": {"c": 1, "d": [null]}}),
+        ];
+        for (i, a) in values.iter().enumerate() {
+            for (j, b) in values.iter().enumerate() {
+                assert_eq!(eq(a, b, Nan::Unequal), i == j, "{a} {b}");
+                assert_eq!(eq(a, b, Nan::Equal), i == j, "{a} {b}");
+            }
+        }
+        let (a, b) = (value!({"a": 0, "b": {"c": 1, "d": 2}}), value!({"b": {"d": 2, "c": 1}, "a": -0.0}));
+        assert!(eq(&a, &b, Nan::Unequal));
+        let hashed = |value: &Value| {
+            let mut hasher = DefaultHasher::new();
+            hash(value, &mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(hashed(&a), hashed(&b));
+        let nan = value!([(f64::NAN)]);
+        assert!(eq(&nan, &nan, Nan::Equal) && !eq(&nan, &nan, Nan::Unequal));
+        assert_eq!(hashed(&nan), hashed(&value!([(-f64::NAN)])));
+    }
+
+    #[test]
+    fn a_value_that_unfolds_without_end_is_not_followed() {
+        let unfolding = || (0..100).fold(value!(1), |inner, _| value!([(inner.clone()), (inner)]));
+        let (a, b) = (unfolding(), unfolding());
+        let budget = Budget::new(1_000_000);
+        assert!(equal(&a, &b, Nan::Equal, &budget).is_err());
+        assert_eq!(budget.left(), 0);
+        hash(&a, &mut DefaultHasher::new());
     }
 }

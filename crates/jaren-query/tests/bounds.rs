@@ -123,3 +123,76 @@ fn long_paths_are_walked_without_recursion() {
     let path = format!("${}", "[*]".repeat(65));
     assert_eq!(Query::compile(&value!(path)).unwrap_err().first().code(), "JQ0004");
 }
+
+/// Queries that are small and would take for ever, or all memory, if nothing stopped them.
+fn endless() -> Vec<(&'static str, Value)> {
+    let doubling = |next: Value| value!({"$fold": {"a": {"$const": "ab"}}, "$for": {"i": {"$range": [1, 100]}}, "$return": (next)});
+    let unfolding = value!({"$fold": {"a": 1}, "$for": {"i": {"$range": [1, 100]}},
+        "$return": {"$let": {"b": ["$a", "$a"]}, "$return": "$b"}});
+    let many = value!({"$range": [1, 1_000_000]});
+    vec![
+        ("text", doubling(value!({"$concat": ["$a", "$a"]}))),
+        ("join", doubling(value!({"$string-join": [{"$seq": ["$a", "$a"]}, "$a"]}))),
+        ("replace", doubling(value!({"$replace": ["$a", ".", "$a"]}))),
+        ("sequence", doubling(value!({"$seq": ["$a", "$a"]}))),
+        ("array", doubling(value!([{"$let": {"b": "$a"}, "$return": "$b[*]"}, "$a[*]", "$a"]))),
+        (
+            "elements",
+            doubling(
+                value!({"$let": {"b": ["$a", "$a"]}, "$return": {"$for": {"x": "$b"}, "$return": "$x"}}),
+            ),
+        ),
+        (
+            "equal",
+            value!({"$let": {"a": (unfolding.clone()), "b": (unfolding.clone())}, "$return": {"$eq": ["$a", "$b"]}}),
+        ),
+        ("distinct", value!({"$distinct": {"$seq": [(unfolding.clone()), (unfolding.clone())]}})),
+        (
+            "group",
+            value!({"$for": {"x": {"$seq": [[(unfolding.clone())], [(unfolding.clone())]]}}, "$groupby": {"g": "$x"}, "$return": "$g"}),
+        ),
+        ("descend", value!({"$let": {"a": (unfolding.clone())}, "$return": {"$count": "$a..*"}})),
+        (
+            "filter",
+            value!({"$let": {"a": (unfolding.clone()), "b": (unfolding)}, "$return": "$a..[?@ == @]"}),
+        ),
+        (
+            "leaps",
+            value!({"$let": {"a": {"$const": (nested(60, value!(1), |inner| value!([(inner)])))}},
+            "$return": {"$count": (format!("$a{}", "[*,*]".repeat(60)))}}),
+        ),
+        (
+            "compare",
+            value!({"$let": {"m": (many.clone())}, "$return": {"$lt": ["$m", {"$for": {"x": "$m"}, "$return": 0}]}}),
+        ),
+        ("index", value!({"$for": {"i": (many.clone())}, "$return": {"$index-of": [(many.clone()), "$i"]}})),
+        ("ranges", value!({"$for": {"i": (many.clone())}, "$return": {"$count": (many.clone())}})),
+        (
+            "copies",
+            value!({"$let": {"m": (many.clone())}, "$return": {"$for": {"i": (many.clone())}, "$return": {"$reverse": "$m"}}}),
+        ),
+        (
+            "windows",
+            value!({"$for": {"w": {"$in": (many.clone()), "$window": "sliding", "$size": 500_000}}, "$return": {"$count": "$w"}}),
+        ),
+        (
+            "order",
+            value!({"$for": {"a": (many.clone()), "b": (many.clone())}, "$orderby": "$a", "$return": "$b"}),
+        ),
+        (
+            "kept",
+            value!({"$for": {"a": (many.clone()), "b": (many)}, "$groupby": {"g": "$a"}, "$return": "$b"}),
+        ),
+    ]
+}
+
+#[test]
+fn work_inside_the_steps_ends() {
+    let limits = Limits { work: NonZeroU64::new(1 << 22), ..Limits::default() };
+    for (name, query) in endless() {
+        let query = Query::compile_with(&query, &CompileOptions { limits, ..CompileOptions::default() })
+            .unwrap_or_else(|report| panic!("{name}: {report}"));
+        let error = query.items(&Scope::value(&Value::Null)).expect_err(name);
+        assert_eq!(error.code(), "JQ2009", "{name}: {error}");
+    }
+}

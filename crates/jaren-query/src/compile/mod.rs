@@ -27,7 +27,6 @@ use crate::place::{Place, Places};
 use crate::plan::{Expr, From, Kind, Members, Plan, Root};
 use crate::query::CompileOptions;
 use crate::type_test::TypeTests;
-use crate::zone::TimeZones;
 
 /// How deep expressions may nest whatever the caller's limit is, so that compiling and evaluating cannot overflow the
 /// stack. Each further `$for` or `$some` binding of a phrase counts as a level for what lies below it.
@@ -50,7 +49,6 @@ pub(crate) fn compile<'d>(
         options,
         declared: options.externals.as_deref(),
         type_tests: options.type_tests.as_ref(),
-        time_zones: options.time_zones.as_deref(),
         extra_levels: 0,
         deepest: (0, Places::ROOT),
         extension,
@@ -86,8 +84,6 @@ struct Compiler<'d> {
     declared: Option<&'d [String]>,
     /// What compiles schema literals.
     type_tests: Option<&'d TypeTests>,
-    /// The zones that time series may name.
-    time_zones: Option<&'d dyn TimeZones>,
     /// Levels of the stack that bindings need beyond the nesting of expressions.
     extra_levels: usize,
     /// The deepest nesting met so far and the first place that reached it.

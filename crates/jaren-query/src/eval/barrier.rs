@@ -1,15 +1,16 @@
 //! Groups: the barrier `$groupby` (section 6.5) and the table behind it.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
-
-use foldhash::fast::RandomState;
-use jaren_json::Value;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 
 use super::item::{Got, Item, Seq};
-use super::{Next, Run, Stop};
+use super::{KEPT, Next, Run, Stop};
+use crate::budget::{Budget, Spent};
 use crate::error::{EvalError, TYPE};
+use crate::place::Places;
 use crate::plan::Group;
+use crate::relation::{Nan, equal, hash};
+use foldhash::fast::RandomState;
 
 /// Distinct keys in the order of their first appearance; each has the same number of parts, and `None` is the empty part.
 ///
@@ -34,12 +35,13 @@ impl<'a> Table<'a> {
     }
 
     /// The position of a key, and whether it is new.
-    pub(super) fn place(&mut self, key: &[Option<Item<'a>>]) -> (usize, bool) {
+    pub(super) fn place(&mut self, key: &[Option<Item<'a>>], work: &Budget) -> Result<(usize, bool), Spent> {
         let hash = self.hash(key);
-        let last = match self.look(hash, key) {
-            Ok(at) => return (at, false),
+        let last = match self.look(hash, key, work)? {
+            Ok(at) => return Ok((at, false)),
             Err(last) => last,
         };
+        work.spend(KEPT * key.len())?;
         let at = self.next.len();
         match last.and_then(|last| self.next.get_mut(last)) {
             Some(next) => *next = Some(at),
@@ -49,35 +51,43 @@ impl<'a> Table<'a> {
         }
         self.parts.extend_from_slice(key);
         self.next.push(None);
-        (at, true)
+        Ok((at, true))
     }
 
     /// The position of a key.
-    pub(super) fn find(&self, key: &[Option<Item<'a>>]) -> Option<usize> {
-        self.look(self.hash(key), key).ok()
+    pub(super) fn find(&self, key: &[Option<Item<'a>>], work: &Budget) -> Result<Option<usize>, Spent> {
+        Ok(self.look(self.hash(key), key, work)?.ok())
     }
 
     fn hash(&self, key: &[Option<Item<'a>>]) -> u64 {
         let mut hasher = self.seed.build_hasher();
         for part in key {
-            hash_part(part.as_ref().map(Item::value), &mut hasher);
+            match part {
+                None => hasher.write_u8(0),
+                Some(item) => hash(item.value(), &mut hasher),
+            }
         }
         hasher.finish()
     }
 
     /// The position of a key, or the last key of the same hash.
-    fn look(&self, hash: u64, key: &[Option<Item<'a>>]) -> Result<usize, Option<usize>> {
+    fn look(
+        &self,
+        hash: u64,
+        key: &[Option<Item<'a>>],
+        work: &Budget,
+    ) -> Result<Result<usize, Option<usize>>, Spent> {
         let mut last = None;
         let mut candidate = self.first.get(&hash).copied();
         while let Some(at) = candidate {
-            let known = self.key(at).iter().map(|part| part.as_ref().map(Item::value));
-            if known.eq(key.iter().map(|part| part.as_ref().map(Item::value))) {
-                return Ok(at);
+            work.spend(1)?;
+            if same_key(self.key(at), key, work)? {
+                return Ok(Ok(at));
             }
             last = candidate;
             candidate = self.next.get(at).copied().flatten();
         }
-        Err(last)
+        Ok(Err(last))
     }
 
     fn key(&self, at: usize) -> &[Option<Item<'a>>] {
@@ -86,16 +96,19 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Equal parts hash alike. Containers hash as the kernel hashes them, which looks only a few levels down.
-fn hash_part(part: Option<&Value>, hasher: &mut impl Hasher) {
-    match part {
-        None => hasher.write_u8(0),
-        Some(Value::String(text)) => hasher.write(text.as_bytes()),
-        // One bit pattern for both zeros, and one for every NaN.
-        Some(Value::Number(number)) if number.is_nan() => hasher.write_u64(f64::NAN.to_bits()),
-        Some(Value::Number(number)) => hasher.write_u64((number + 0.0).to_bits()),
-        Some(other) => other.hash(hasher),
+/// Whether two keys are equal as groups are.
+fn same_key(a: &[Option<Item<'_>>], b: &[Option<Item<'_>>], work: &Budget) -> Result<bool, Spent> {
+    for parts in a.iter().zip(b) {
+        let same = match parts {
+            (None, None) => true,
+            (Some(a), Some(b)) => equal(a.value(), b.value(), Nan::Equal, work)?,
+            _ => false,
+        };
+        if !same {
+            return Ok(false);
+        }
     }
+    Ok(true)
 }
 
 /// Hands a number on that is a hash already.
@@ -146,13 +159,17 @@ impl<'a> Run<'a> {
                 }
             });
         }
-        let (at, new) = groups.table.place(&groups.key);
+        let place = group.keys.first().map_or(Places::ROOT, |(_, key)| key.place);
+        let placed = groups.table.place(&groups.key, &self.work);
+        let (at, new) = placed.map_err(|Spent| self.spent(place))?;
         if new {
             groups.kept.push(vec![Vec::new(); group.kept.len()]);
         }
         let values = groups.kept.get_mut(at).into_iter().flatten();
         for (slot, values) in group.kept.iter().zip(values) {
-            values.extend_from_slice(self.slot(*slot).as_slice());
+            let items = self.slot(*slot).as_slice();
+            self.spend(KEPT * items.len(), place)?;
+            values.extend_from_slice(items);
         }
         Ok(())
     }

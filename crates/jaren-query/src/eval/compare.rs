@@ -6,9 +6,11 @@ use jaren_json::Value;
 
 use super::Run;
 use super::item::{Item, Seq};
+use crate::budget::{Budget, Spent};
 use crate::error::{EvalError, ZERO};
+use crate::place::Place;
 use crate::plan::{Arithmetic, Comparison, Expr, Number};
-use crate::relation::{item_eq, ordered};
+use crate::relation::{Nan, equal, ordered};
 
 impl<'a> Run<'a> {
     /// Whether some item of the left operand compares with some item of the right one.
@@ -20,17 +22,42 @@ impl<'a> Run<'a> {
             let Some(left) = found else { return Ok(false) };
             if let Some(found) = self.sight(right) {
                 self.step(right)?;
-                return Ok(found.is_some_and(|right| compare_items(comparison, left, right)));
+                return match found {
+                    Some(value) => {
+                        let found = compare_items(comparison, left, value, &self.work);
+                        found.map_err(|Spent| self.spent(right.place))
+                    }
+                    None => Ok(false),
+                };
             }
-            let right = self.seq(right)?;
-            return Ok(compare_any(comparison, &[Item::Ref(left)], right.as_slice()));
+            let items = self.seq(right)?;
+            return self.compare_any(comparison, &[Item::Ref(left)], items.as_slice(), right.place);
         }
         let left = self.seq(left)?;
         if matches!(left, Seq::Empty) {
             return Ok(false);
         }
-        let right = self.seq(right)?;
-        Ok(compare_any(comparison, left.as_slice(), right.as_slice()))
+        let items = self.seq(right)?;
+        self.compare_any(comparison, left.as_slice(), items.as_slice(), right.place)
+    }
+
+    fn compare_any(
+        &self,
+        comparison: Comparison,
+        left: &[Item<'a>],
+        right: &[Item<'a>],
+        place: Place,
+    ) -> Result<bool, EvalError> {
+        for left in left {
+            for right in right {
+                self.spend(1, place)?;
+                let found = compare_items(comparison, left.value(), right.value(), &self.work);
+                if found.map_err(|Spent| self.spent(place))? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// A number, or nothing where an operand is empty.
@@ -66,21 +93,22 @@ impl<'a> Run<'a> {
     }
 }
 
-fn compare_any(comparison: Comparison, left: &[Item<'_>], right: &[Item<'_>]) -> bool {
-    left.iter().any(|left| right.iter().any(|right| compare_items(comparison, left.value(), right.value())))
-}
-
 /// Whether an item compares with another.
 #[inline]
-pub(crate) fn compare_items(comparison: Comparison, left: &Value, right: &Value) -> bool {
-    match comparison {
-        Comparison::Eq => item_eq(left, right),
-        Comparison::Ne => !item_eq(left, right),
+pub(crate) fn compare_items(
+    comparison: Comparison,
+    left: &Value,
+    right: &Value,
+    work: &Budget,
+) -> Result<bool, Spent> {
+    Ok(match comparison {
+        Comparison::Eq => equal(left, right, Nan::Unequal, work)?,
+        Comparison::Ne => !equal(left, right, Nan::Unequal, work)?,
         Comparison::Lt => ordered(left, right).is_some_and(Ordering::is_lt),
         Comparison::Le => ordered(left, right).is_some_and(Ordering::is_le),
         Comparison::Gt => ordered(left, right).is_some_and(Ordering::is_gt),
         Comparison::Ge => ordered(left, right).is_some_and(Ordering::is_ge),
-    }
+    })
 }
 
 /// The order of keys (section 6.6): a NaN equals itself and is less than every other number; a text and a number have no

@@ -2,10 +2,11 @@
 
 use jaren_json::{Array, Object, ObjectBuilder, Value};
 
-use super::Run;
 use super::item::Got;
 use super::modes::finished;
+use super::{KEPT, Run};
 use crate::error::{EvalError, KEY, TYPE};
+use crate::place::Place;
 use crate::plan::{Expr, Kind, Members};
 
 impl<'a> Run<'a> {
@@ -15,14 +16,14 @@ impl<'a> Run<'a> {
         for element in elements {
             finished(self.emit(element, &mut |run, item| {
                 run.parts.push(item.into_value());
-                Ok(())
+                Ok(run.spend_kept(run.parts.len() - from, element.place)?)
             }))?;
         }
         Ok(Array::from(self.parts.drain(from..)).into())
     }
 
     /// An object of the members whose expressions answer an item.
-    pub(super) fn object(&mut self, members: &'a Members) -> Result<Object, EvalError> {
+    pub(super) fn object(&mut self, members: &'a Members, place: Place) -> Result<Object, EvalError> {
         let from = self.parts.len();
         let mut left_out = Vec::new();
         for (index, (_, expr)) in members.members.iter().enumerate() {
@@ -30,6 +31,7 @@ impl<'a> Run<'a> {
                 left_out.push(index);
             }
         }
+        self.spend(KEPT * members.members.len(), place)?;
         let parts = self.parts.drain(from..);
         if left_out.is_empty()
             && let Some(shape) = &members.shape
@@ -45,6 +47,7 @@ impl<'a> Run<'a> {
     pub(super) fn map(&mut self, pairs: &'a [[Expr; 2]]) -> Result<Value, EvalError> {
         let mut object = ObjectBuilder::new();
         for [key, value] in pairs {
+            self.spend(KEPT, key.place)?;
             let name = match self.one(key)? {
                 Got::One(item) if item.value().as_str().is_some() => item.into_value(),
                 got => {

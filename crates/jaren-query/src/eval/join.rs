@@ -1,11 +1,13 @@
 //! Joins of two `$for` bindings by a table, where that cannot be told from scanning (`compile::join`).
 
+use jaren_json::Value;
+
 use super::barrier::Table;
 use super::item::{Got, Item, Seq};
-use super::{Next, Run, Stop};
+use super::{KEPT, Next, Run, Stop};
+use crate::budget::{Budget, Spent};
 use crate::error::EvalError;
 use crate::plan::{Binding, Comparison, Expr, Flwor, Join, JoinSide, Kind, Test};
-use crate::relation::holds_nan;
 
 /// The items of the joined source.
 pub(super) struct Joined<'a> {
@@ -17,10 +19,11 @@ pub(super) struct Joined<'a> {
 }
 
 impl<'a> Joined<'a> {
-    fn add(&mut self, key: Item<'a>, item: Item<'a>) {
+    fn add(&mut self, key: Item<'a>, item: Item<'a>, work: &Budget) -> Result<(), Spent> {
+        work.spend(KEPT)?;
         let number = self.items.len();
         self.items.push((item, None));
-        let (at, new) = self.table.place(&[Some(key)]);
+        let (at, new) = self.table.place(&[Some(key)], work)?;
         if new {
             self.ends.push((number, number));
         } else if let Some((_, last)) = self.ends.get_mut(at) {
@@ -29,6 +32,7 @@ impl<'a> Joined<'a> {
             }
             *last = number;
         }
+        Ok(())
     }
 }
 
@@ -56,9 +60,15 @@ impl<'a> Run<'a> {
         if keys.len() > 1 {
             return self.scan(phrase, binding, next);
         }
-        let Some(key) = keys.into_vec().pop().filter(|key| !holds_nan(key.value())) else { return Ok(()) };
-        let mut at =
-            joined.table.find(&[Some(key)]).and_then(|at| joined.ends.get(at)).map(|(first, _)| *first);
+        let Some(key) = keys.into_vec().pop() else { return Ok(()) };
+        let found = match Key::of(key.value()) {
+            Key::Plain => {
+                joined.table.find(&[Some(key)], &self.work).map_err(|Spent| self.spent(outer.place))?
+            }
+            Key::Never => None,
+            Key::Container => return self.scan(phrase, binding, next),
+        };
+        let mut at = found.and_then(|at| joined.ends.get(at)).map(|(first, _)| *first);
         while let Some((item, following)) = at.and_then(|at| joined.items.get(at)) {
             at = *following;
             self.set(binding.slot, Seq::One(item.clone()));
@@ -69,14 +79,15 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The joined source by its keys. What is not a number never equals anything, and is left out.
+    /// The joined source by its keys.
     fn table(&mut self, binding: &'a Binding, key: &'a Expr) -> Result<Joined<'a>, EvalError> {
         let mut joined = Joined { table: Table::new(1), items: Vec::new(), ends: Vec::new() };
         let ended = self.each(&binding.source, false, &mut |run, item| {
             run.set(binding.slot, Seq::One(item.clone()));
             let Got::One(key) = run.one(key)? else { return Ok(()) };
-            if !holds_nan(key.value()) {
-                joined.add(key, item);
+            // No container equals a plain key, and a container on the other side scans.
+            if matches!(Key::of(key.value()), Key::Plain) {
+                joined.add(key, item, &run.work).map_err(|Spent| run.spent(binding.source.place))?;
             }
             Ok(())
         });
@@ -98,6 +109,25 @@ impl<'a> Run<'a> {
             }
         }
         Ok(true)
+    }
+}
+
+/// How a key is looked up.
+enum Key {
+    Plain,
+    /// A NaN, which equals nothing.
+    Never,
+    /// An array or object, to which the table has no answer.
+    Container,
+}
+
+impl Key {
+    fn of(key: &Value) -> Self {
+        match key {
+            Value::Number(number) if number.is_nan() => Self::Never,
+            Value::Array(_) | Value::Object(_) => Self::Container,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Self::Plain,
+        }
     }
 }
 

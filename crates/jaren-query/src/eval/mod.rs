@@ -27,18 +27,26 @@ mod spatial;
 mod text;
 mod type_test;
 
+use std::num::NonZeroU64;
+
 use jaren_json::Value;
 
 pub(crate) use self::compare::compare_items;
 use self::item::{Got, Item, Seq};
 pub(crate) use self::item::{count, item_truth};
 use self::modes::finished;
+use crate::budget::{Budget, Spent};
 use crate::error::{EvalError, LIMIT, SEVERAL, UNBOUND};
 use crate::extension::Host;
-use crate::path::{Around, Budget, Halt, Path, Step, step_into, walk};
+use crate::path::{Around, Halt, Path, Step, step_into, walk};
 use crate::place::{Place, Places};
 use crate::plan::{Expr, From as PathFrom, Kind, Plan, Root, Slot};
-use crate::query::Scope;
+use crate::query::{Limits, Scope};
+
+/// What it costs to keep an item, in units of work: a unit is a node that is looked at, or four bytes that are kept.
+const KEPT: usize = 8;
+/// Lists are paid for each time that they have grown by so many items.
+const KEPT_EACH: usize = 256;
 
 /// Why an emission ended early.
 pub(crate) enum Stop {
@@ -67,8 +75,10 @@ pub(crate) struct Run<'a> {
     parts: Vec<Value>,
     /// The input as a value of its own, once a filter has asked for it and it is in parts.
     built: Option<Value>,
-    /// Steps that may still be taken; without a limit more than any machine takes.
+    /// Steps that may still be taken.
     steps_left: u64,
+    /// Work that may still be done inside the steps.
+    work: Budget,
     /// What evaluates the operator of an extension, where the plan has one.
     host: Option<&'a mut dyn Host>,
 }
@@ -82,7 +92,8 @@ impl<'a> Run<'a> {
             slots: if plan.slots == 0 { Vec::new() } else { vec![Seq::Empty; plan.slots] },
             parts: Vec::new(),
             built: None,
-            steps_left: plan.limits.steps.map_or(u64::MAX, std::num::NonZeroU64::get),
+            steps_left: plan.limits.steps.map_or(Limits::STEPS, NonZeroU64::get),
+            work: Budget::new(plan.limits.work.map_or(Limits::WORK, NonZeroU64::get)),
             host: None,
         }
     }
@@ -94,9 +105,10 @@ impl<'a> Run<'a> {
     /// Adds the items of the result to others.
     pub(crate) fn append(&mut self, items: &mut Vec<Value>) -> Result<(), EvalError> {
         let from = items.len();
-        finished(self.emit(&self.plan.root, &mut |_, item| {
+        let place = self.plan.root.place;
+        finished(self.emit(&self.plan.root, &mut |run, item| {
             items.push(item.into_value());
-            Ok(())
+            Ok(run.spend_kept(items.len(), place)?)
         }))?;
         self.check_result(items.len().saturating_sub(from))
     }
@@ -142,6 +154,23 @@ impl<'a> Run<'a> {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Pays for work inside a step.
+    #[inline]
+    fn spend(&self, units: usize, place: Place) -> Result<(), EvalError> {
+        self.work.spend(units).map_err(|Spent| self.spent(place))
+    }
+
+    /// Pays for what is kept each time that a list has grown by so much.
+    #[inline]
+    fn spend_kept(&self, len: usize, place: Place) -> Result<(), EvalError> {
+        if len.is_multiple_of(KEPT_EACH) { self.spend(KEPT * KEPT_EACH, place) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn spent(&self, place: Place) -> EvalError {
+        self.fail(LIMIT, place, "this takes more work than the limit of the evaluation allows")
     }
 
     #[cold]
@@ -244,6 +273,7 @@ impl<'a> Run<'a> {
                 self.walk(node, &root.path, place, &mut |run, found| sink(run, Item::Ref(found)))
             }
             Head::Items(items) => {
+                self.spend(items.len(), place)?;
                 items.as_slice().iter().try_for_each(|item| self.emit_path_from(item, root, place, sink))
             }
         }
@@ -261,19 +291,22 @@ impl<'a> Run<'a> {
             return visit(self, node);
         }
         let document = if path.reads_document { self.document() } else { None };
-        let budget = Budget::new(u64::MAX);
+        // Whoever receives the nodes spends of the rest at the same time, and the walk pays when it has ended. Walks nest no
+        // deeper than expressions do.
+        let before = self.work.left();
+        let budget = Budget::new(before);
         let around = Around {
             root: document.as_ref().or_else(|| self.scope.whole()).unwrap_or(&Value::Null),
             budget: &budget,
         };
         let walked =
             walk(&mut (), around, (node, ()), &path.leaps, &mut |(), (found, ())| visit(self, found));
-        walked.map_err(|halt| match halt {
-            Halt::By(stop) => stop,
-            Halt::Spent => {
-                self.fail(LIMIT, place, "the path looks at more nodes than its limit allows").into()
-            }
-        })
+        let paid = self.work.spend_u64(before - budget.left());
+        match (walked, paid) {
+            (Err(Halt::By(stop)), _) => Err(stop),
+            (Ok(()), Ok(())) => Ok(()),
+            (Err(Halt::Spent), _) | (_, Err(Spent)) => Err(self.spent(place).into()),
+        }
     }
 
     /// The input as a value of its own, where it is in parts.

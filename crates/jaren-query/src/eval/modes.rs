@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
             },
             Kind::External(index) => Got::One(Item::Ref(self.external(*index, expr.place)?)),
             Kind::Path(root) => self.path_one(root, expr.place)?,
-            Kind::Object(members) => Got::One(Item::Own(self.object(members)?.into())),
+            Kind::Object(members) => Got::One(Item::Own(self.object(members, expr.place)?.into())),
             Kind::Map(pairs) => Got::One(Item::Own(self.map(pairs)?)),
             Kind::Array(elements) => Got::One(Item::Own(self.array(elements)?)),
             Kind::Let(bindings, result) => {
@@ -159,7 +159,10 @@ impl<'a> Run<'a> {
             return Ok(match self.head_of(root, place)? {
                 Head::Nowhere => Got::None,
                 Head::At(value) => Got::One(Item::Ref(value)),
-                Head::Items(items) => path_from_items(root, &items),
+                Head::Items(items) => {
+                    self.spend(items.len(), place)?;
+                    path_from_items(root, &items)
+                }
             });
         }
         let mut got = Got::None;
@@ -192,7 +195,7 @@ impl<'a> Run<'a> {
     fn collect(&mut self, expr: &'a Expr) -> Result<Seq<'a>, EvalError> {
         let mut first = None;
         let mut items = Vec::new();
-        let ended = self.emit_stepped(expr, &mut |_, item| {
+        let ended = self.emit_stepped(expr, &mut |run, item| {
             if items.is_empty() {
                 match first.take() {
                     None => {
@@ -203,7 +206,7 @@ impl<'a> Run<'a> {
                 }
             }
             items.push(item);
-            Ok(())
+            Ok(run.spend_kept(items.len(), expr.place)?)
         });
         finished(ended)?;
         Ok(first.map_or_else(|| Seq::from(items), Seq::One))
@@ -221,7 +224,10 @@ impl<'a> Run<'a> {
             Kind::Variable(slot) => match self.slot(*slot).clone() {
                 Seq::Empty => Ok(()),
                 Seq::One(item) => sink(self, item),
-                Seq::Many(items) => items.iter().try_for_each(|item| sink(self, item.clone())),
+                Seq::Many(items) => {
+                    self.spend(items.len(), expr.place)?;
+                    items.iter().try_for_each(|item| sink(self, item.clone()))
+                }
             },
             Kind::Path(root) => self.emit_path(root, expr.place, sink),
             Kind::Let(bindings, result) => {
@@ -247,7 +253,7 @@ impl<'a> Run<'a> {
             }
             Kind::Many(many) => self.emit_many(expr, many, sink),
             Kind::Object(members) => {
-                let object = self.object(members)?;
+                let object = self.object(members, expr.place)?;
                 sink(self, Item::Own(Value::Object(object)))
             }
             _ => match self.one_stepped(expr)? {

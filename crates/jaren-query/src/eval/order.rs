@@ -9,7 +9,7 @@ use jaren_json::Value;
 
 use super::compare::key_order;
 use super::item::{Got, Item, Seq};
-use super::{Next, Run, Stop};
+use super::{KEPT, Next, Run, Stop};
 use crate::error::{EvalError, ORDER};
 use crate::plan::{Order, OrderKey};
 
@@ -40,6 +40,9 @@ impl<'a> Run<'a> {
                 rows.mark(order, item.as_ref().map(Item::value));
             }
             rows.keys.push(item);
+        }
+        if let Some(first) = order.keys.first() {
+            self.spend(KEPT * (order.keys.len() + order.kept.len()), first.place)?;
         }
         rows.kept.extend(order.kept.iter().map(|slot| self.slot(*slot).clone()));
         Ok(())

@@ -7,7 +7,7 @@ use super::item::{Got, Item, Seq, count};
 use super::join::Joined;
 use super::modes::finished;
 use super::order::Rows;
-use super::{Next, Run, Sink, Stop};
+use super::{KEPT, Next, Run, Sink, Stop};
 use crate::error::{EvalError, LIMIT, TYPE};
 use crate::plan::{Binding, Expr, Flwor, Kind, Many, Quantifier, Slot, Window};
 
@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
         for item in source.as_slice() {
             item.clone().unpack::<Stop>(|item| {
                 items.push(item);
-                Ok(())
+                Ok(self.spend_kept(items.len(), binding.source.place)?)
             })?;
         }
         let (mut start, mut number) = (0_usize, 0);
@@ -179,6 +179,7 @@ impl<'a> Run<'a> {
                 break;
             }
             let run = items.get(start..end.min(items.len())).unwrap_or_default();
+            self.spend(KEPT * run.len(), binding.source.place)?;
             self.set(binding.slot, Seq::from(run.to_vec()));
             if let Some(at) = binding.at {
                 self.set(at, Seq::One(Item::number(count(number))));

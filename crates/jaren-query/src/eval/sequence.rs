@@ -7,10 +7,11 @@ use super::compare::key_order;
 use super::item::{Got, Item, count, entry_of};
 use super::modes::finished;
 use super::text::selected;
-use super::{Run, Sink, Stop};
+use super::{KEPT, Run, Sink, Stop};
+use crate::budget::Spent;
 use crate::error::{EvalError, GUARD, ORDER, TYPE};
 use crate::plan::{Expr, Many};
-use crate::relation::item_eq;
+use crate::relation::{Nan, equal};
 
 /// The most items that a `$range` builds (section 8.9), or buckets without rows a `$resample`.
 const GENERATED_ITEMS_MAX: usize = 1_000_000;
@@ -28,11 +29,13 @@ impl<'a> Run<'a> {
             Many::Distinct(operand) => {
                 let mut met = Table::new(1);
                 self.emit(operand, &mut |run, item| {
-                    if met.place(&[Some(item.clone())]).1 { sink(run, item) } else { Ok(()) }
+                    let placed = met.place(&[Some(item.clone())], &run.work);
+                    let (_, new) = placed.map_err(|Spent| run.spent(operand.place))?;
+                    if new { sink(run, item) } else { Ok(()) }
                 })
             }
             Many::Reverse(operand) => {
-                self.seq(operand)?.into_vec().into_iter().rev().try_for_each(|item| sink(self, item))
+                self.list(operand)?.into_iter().rev().try_for_each(|item| sink(self, item))
             }
             Many::Sort(operand) => self.sorted(operand)?.into_iter().try_for_each(|item| sink(self, item)),
             Many::Tail(operand) => {
@@ -43,7 +46,7 @@ impl<'a> Run<'a> {
             }
             Many::Subsequence(pair, length) => {
                 let [operand, start] = &**pair;
-                let items = self.seq(operand)?.into_vec();
+                let items = self.list(operand)?;
                 let positions = self.positions(start, length.as_deref())?;
                 let chosen =
                     items.into_iter().enumerate().filter(|(position, _)| selected(*position, positions));
@@ -58,6 +61,7 @@ impl<'a> Run<'a> {
                         .fail(GUARD, *key, format!("expected a range of at most {max} items"))
                         .into());
                 }
+                self.spend(range_len(start, end), *key)?;
                 let mut at = start;
                 while at <= end {
                     sink(self, Item::number(at))?;
@@ -79,8 +83,15 @@ impl<'a> Run<'a> {
         max.map_or(GENERATED_ITEMS_MAX, |max| GENERATED_ITEMS_MAX.min(max.get()))
     }
 
+    /// The items as a list of their own, which is a copy where they are a variable's.
+    fn list(&mut self, operand: &'a Expr) -> Result<Vec<Item<'a>>, EvalError> {
+        let items = self.seq(operand)?;
+        self.spend(items.len(), operand.place)?;
+        Ok(items.into_vec())
+    }
+
     fn sorted(&mut self, operand: &'a Expr) -> Result<Vec<Item<'a>>, EvalError> {
-        let mut items = self.seq(operand)?.into_vec();
+        let mut items = self.list(operand)?;
         let kind = items.first().map(|item| item.value().kind());
         let sortable = matches!(kind, None | Some(Kind::Number | Kind::String))
             && items.iter().all(|item| Some(item.value().kind()) == kind);
@@ -102,7 +113,9 @@ impl<'a> Run<'a> {
             }
         };
         for (position, item) in items.as_slice().iter().enumerate() {
-            if item_eq(item.value(), wanted.value()) {
+            self.spend(1, operand.place)?;
+            let same = equal(item.value(), wanted.value(), Nan::Unequal, &self.work);
+            if same.map_err(|Spent| self.spent(operand.place))? {
                 sink(self, Item::number(count(position)))?;
             }
         }
@@ -114,6 +127,7 @@ impl<'a> Run<'a> {
         self.emit(operand, &mut |run, item| {
             let Value::Object(object) = item.value() else { return Ok(()) };
             for (name, value) in object {
+                run.spend(2 * KEPT, operand.place)?;
                 let pair = vec![Value::from(name), value.clone()];
                 let pair =
                     shape.as_ref().and_then(|shape| Object::from_shape(shape, pair)).unwrap_or_default();
@@ -126,8 +140,9 @@ impl<'a> Run<'a> {
     /// Items that are no object with a text as `key` contribute nothing.
     pub(super) fn object_of_entries(&mut self, operand: &'a Expr) -> Result<Value, EvalError> {
         let mut object = ObjectBuilder::new();
-        finished(self.emit(operand, &mut |_, item| {
+        finished(self.emit(operand, &mut |run, item| {
             if let Some((key, value)) = item.value().as_object().and_then(entry_of) {
+                run.spend(KEPT, operand.place)?;
                 object.insert(key, value);
             }
             Ok(())
@@ -167,4 +182,14 @@ fn lookup<'v>(target: &'v Value, key: &Value) -> Option<&'v Value> {
         }
         _ => None,
     }
+}
+
+/// How many items a range has that is not longer than any may be.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "at most `RANGE_ITEMS_MAX`, and whole"
+)]
+fn range_len(start: f64, end: f64) -> usize {
+    (end - start + 1.0).max(0.0) as usize
 }

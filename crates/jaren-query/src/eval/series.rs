@@ -7,6 +7,7 @@ use jaren_json::Value;
 use super::barrier::Table;
 use super::item::{Got, Item, Seq};
 use super::{Run, Sink, Stop};
+use crate::budget::{Budget, Spent};
 use crate::error::{EvalError, GUARD, TYPE};
 use crate::place::Place;
 use crate::plan::{Expr, Pair};
@@ -20,14 +21,8 @@ impl<'a> Run<'a> {
     pub(super) fn overlaps(&mut self, pair: &'a Pair) -> Result<Option<Item<'a>>, EvalError> {
         let [left, right] = &**pair;
         let (left_place, right_place) = (left.place, right.place);
-        let left = self.one(left)?;
-        if matches!(left, Got::None) {
-            return Ok(None);
-        }
-        let right = self.one(right)?;
-        if matches!(right, Got::None) {
-            return Ok(None);
-        }
+        let Some(left) = self.got(left)? else { return Ok(None) };
+        let Some(right) = self.got(right)? else { return Ok(None) };
         let (left, right) = (self.record(&left, left_place)?, self.record(&right, right_place)?);
         let bounds = interval(left).and_then(|left| interval(right).map(|right| (left, right)));
         let ((from, to), (begin, end)) = bounds.map_err(|reason| self.fail(TYPE, left_place, reason))?;
@@ -114,10 +109,10 @@ impl<'a> Run<'a> {
     fn as_of(&mut self, pair: &'a Pair, spec: &AsOf, place: Place) -> Result<Vec<Value>, EvalError> {
         let [left, right] = &**pair;
         let (left, right) = (self.rows(left)?, self.rows(right)?);
-        let mut groups = Table::new(1);
+        let groups = &mut (Table::new(1), &self.work);
         let by = spec.by.as_ref();
-        let left = self.allowed(stamped(left, &spec.left, by, &mut groups), place)?;
-        let right = self.allowed(stamped(right, &spec.right, by, &mut groups), place)?;
+        let left = self.allowed(stamped(left, &spec.left, by, groups), place)?;
+        let right = self.allowed(stamped(right, &spec.right, by, groups), place)?;
         Ok(join(&left, &right, spec.direction, spec.tolerance))
     }
 
@@ -147,7 +142,7 @@ fn stamped(
     rows: Vec<Value>,
     columns: &Columns,
     by: Option<&Selector>,
-    groups: &mut Table<'_>,
+    (groups, work): &mut (Table<'_>, &Budget),
 ) -> Result<Vec<Row>, String> {
     let stamp = |(number, row): (usize, Value)| {
         let at = columns.read(number, &row)?.at;
@@ -159,7 +154,9 @@ fn stamped(
             _ => row,
         };
         let key = by.and_then(|by| by.read(&value)).map(|key| Item::Own(key.clone()));
-        let group = groups.place(&[key]).0;
+        let placed = groups.place(&[key], work);
+        let (group, _) =
+            placed.map_err(|Spent| "the groups take more work than the limit of the evaluation allows")?;
         Ok(Row { at, group, value })
     };
     let mut rows = rows.into_iter().enumerate().map(stamp).collect::<Result<Vec<_>, String>>()?;

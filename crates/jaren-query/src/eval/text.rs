@@ -38,6 +38,7 @@ impl<'a> Run<'a> {
             Text::Substring(pair, length) => {
                 let [operand, start] = &**pair;
                 let text = self.text_operand(operand)?;
+                self.spend(text.len() / 4, operand.place)?;
                 let positions = self.positions(start, length.as_deref())?;
                 let chars = text.chars().enumerate().filter(|(position, _)| selected(*position, positions));
                 Ok(Value::from(chars.map(|(_, c)| c).collect::<String>()))
@@ -45,6 +46,7 @@ impl<'a> Run<'a> {
             Text::Replace(pattern, operands) => self.replace(pattern, operands),
             Text::Map(map, operand) => {
                 let text = self.text_operand(operand)?;
+                self.spend(text.len() / 4, operand.place)?;
                 Ok(Value::from(match map {
                     TextMap::Upper => text.to_uppercase(),
                     TextMap::Lower => text.to_lowercase(),
@@ -90,7 +92,11 @@ impl<'a> Run<'a> {
             Ok(regex) if regex.is_match("") => {
                 Err(self.fail(TYPE, place, "expected a pattern that does not match the empty text"))
             }
-            Ok(regex) => Ok(Value::from(&*regex.replace_all(&text, NoExpand(&by)))),
+            Ok(regex) => {
+                let added = regex.find_iter(&text).count().saturating_mul(by.len());
+                self.spend(text.len().saturating_add(added) / 4, place)?;
+                Ok(Value::from(&*regex.replace_all(&text, NoExpand(&by))))
+            }
             Err(PatternDefect::Invalid) => Err(self.fail(TYPE, place, "expected an I-Regexp (RFC 9485)")),
             Err(PatternDefect::TooLarge) => Err(self.too_large(place)),
         })
@@ -105,8 +111,15 @@ impl<'a> Run<'a> {
     fn text_operand(&mut self, operand: &'a Expr) -> Result<Str, EvalError> {
         match self.one(operand)? {
             Got::None => Ok(Str::default()),
-            Got::One(Item::Ref(Value::String(text))) => Ok(text.clone()),
-            Got::One(Item::Own(Value::String(text))) => Ok(text),
+            // Whatever is done with a text, it is read once.
+            Got::One(Item::Ref(Value::String(text))) => {
+                self.spend(text.len() / 64, operand.place)?;
+                Ok(text.clone())
+            }
+            Got::One(Item::Own(Value::String(text))) => {
+                self.spend(text.len() / 64, operand.place)?;
+                Ok(text)
+            }
             got => Err(self.fail(TYPE, operand.place, format!("expected a text, found {}", got.describe()))),
         }
     }
@@ -139,6 +152,7 @@ impl<'a> Run<'a> {
         let mut out = String::new();
         for (position, item) in items.as_slice().iter().enumerate() {
             if position > 0 {
+                self.spend(separator.len() / 4, operand.place)?;
                 out.push_str(&separator);
             }
             self.push_cast(&mut out, &Got::One(item.clone()), operand.place)?;
@@ -160,6 +174,11 @@ impl<'a> Run<'a> {
     }
 
     fn push_cast(&self, out: &mut String, got: &Got<'a>, place: Place) -> Result<(), EvalError> {
+        if let Got::One(item) = got
+            && let Value::String(text) = item.value()
+        {
+            self.spend(text.len() / 4, place)?;
+        }
         let scalar = match got {
             Got::One(item) => cast(item.value(), out),
             Got::None | Got::Several => ControlFlow::Break(()),

@@ -9,11 +9,12 @@ use std::ops::ControlFlow;
 
 use jaren_json::{Str, Value};
 
-use super::walk::{Around, Budget, walk};
+use super::walk::{Around, walk};
 use super::{Path, Step, step_into};
+use crate::budget::Budget;
 use crate::eval::count;
 use crate::iregexp::Pattern;
-use crate::relation::{item_eq, ordered};
+use crate::relation::{Nan, equal, ordered};
 
 /// A logical expression.
 #[derive(Debug)]
@@ -96,8 +97,12 @@ impl Filter {
             Self::Compare(comparison, sides) => {
                 let [left, right] = &**sides;
                 match (left.sight(view), right.sight(view)) {
-                    (Some(left), Some(right)) => comparison.holds(left, right),
-                    _ => comparison.holds(left.value(view).as_deref(), right.value(view).as_deref()),
+                    (Some(left), Some(right)) => comparison.holds(left, right, view.budget),
+                    _ => comparison.holds(
+                        left.value(view).as_deref(),
+                        right.value(view).as_deref(),
+                        view.budget,
+                    ),
                 }
             }
             Self::Matches(matches) => matches.passes(view),
@@ -210,19 +215,20 @@ impl Matches {
 
 impl Comparison {
     /// RFC 9535 2.3.5.2.2.
-    fn holds(self, left: Option<&Value>, right: Option<&Value>) -> bool {
-        let equal = || match (left, right) {
-            (Some(left), Some(right)) => item_eq(left, right),
+    fn holds(self, left: Option<&Value>, right: Option<&Value>, budget: &Budget) -> bool {
+        let same = || match (left, right) {
+            // Where the budget is spent the walk ends, whatever the answer.
+            (Some(left), Some(right)) => equal(left, right, Nan::Unequal, budget).unwrap_or(false),
             (left, right) => left.is_none() && right.is_none(),
         };
         let order = || left.zip(right).and_then(|(left, right)| ordered(left, right));
         match self {
-            Self::Eq => equal(),
-            Self::Ne => !equal(),
+            Self::Eq => same(),
+            Self::Ne => !same(),
             Self::Lt => order() == Some(Ordering::Less),
             Self::Gt => order() == Some(Ordering::Greater),
-            Self::Le => order() == Some(Ordering::Less) || equal(),
-            Self::Ge => order() == Some(Ordering::Greater) || equal(),
+            Self::Le => order() == Some(Ordering::Less) || same(),
+            Self::Ge => order() == Some(Ordering::Greater) || same(),
         }
     }
 }

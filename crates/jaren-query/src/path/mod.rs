@@ -21,7 +21,7 @@ pub use normalized::NormalizedPath;
 pub(crate) use parse::parse;
 pub use select::Node;
 pub use walk::Track;
-pub(crate) use walk::{Around, Budget, Halt, step_into, walk};
+pub(crate) use walk::{Around, Halt, step_into, walk};
 
 /// The largest number of segments of one path that may select several nodes.
 /// The walk recurses once a leap, so this bounds its stack; no path that a person wrote comes near it.
@@ -45,6 +45,17 @@ pub(crate) enum Step {
     Name(Str, SlotHint),
     /// The element of an array; a negative index counts from the end.
     Index(i64),
+}
+
+impl Step {
+    /// The member that it selects, where it is a name.
+    #[inline]
+    pub(crate) fn name(&self) -> Option<&Str> {
+        match self {
+            Self::Name(name, _) => Some(name),
+            Self::Index(_) => None,
+        }
+    }
 }
 
 /// A segment that may select several nodes, and the single steps after it.

@@ -1,12 +1,12 @@
 //! The walk of a compiled path over a value, in the order of RFC 9535.
 
-use std::cell::Cell;
 use std::convert::Infallible;
 
 use jaren_json::Value;
 
 use super::filter::View;
 use super::{Leap, Path, Selector, Step};
+use crate::budget::{Budget, Spent};
 
 /// Follows single steps; `None` where one of them finds nothing.
 #[inline]
@@ -43,28 +43,6 @@ pub(crate) struct Around<'c> {
     pub(crate) budget: &'c Budget,
 }
 
-/// How many nodes walks may still look at.
-#[derive(Debug)]
-pub(crate) struct Budget(Cell<u64>);
-
-impl Budget {
-    pub(crate) fn new(nodes: u64) -> Self {
-        Self(Cell::new(nodes))
-    }
-
-    /// What is left of it.
-    pub(crate) fn left(&self) -> u64 {
-        self.0.get()
-    }
-
-    #[inline]
-    fn spend<E>(&self) -> Result<(), Halt<E>> {
-        let left = self.0.get().checked_sub(1).ok_or(Halt::Spent)?;
-        self.0.set(left);
-        Ok(())
-    }
-}
-
 /// Why a walk ended early.
 #[derive(Debug)]
 pub(crate) enum Halt<E> {
@@ -72,6 +50,12 @@ pub(crate) enum Halt<E> {
     Spent,
     /// Whoever received its nodes said so.
     By(E),
+}
+
+impl<E> From<Spent> for Halt<E> {
+    fn from(_: Spent) -> Self {
+        Self::Spent
+    }
 }
 
 /// A node of a walk.
@@ -192,13 +176,13 @@ impl Leap {
         let all = children(value);
         let mut visit = |position: usize| match all.get(position) {
             Some(child) => {
-                around.budget.spend()?;
+                around.budget.spend(1)?;
                 let place = track.child(place, value, position);
                 found(track, (child, place))
             }
             None => Ok(()),
         };
-        around.budget.spend()?;
+        around.budget.spend(1)?;
         for selector in &self.selectors {
             match (selector, value) {
                 (Selector::Step(step), _) => step.position(value).map_or(Ok(()), &mut visit)?,
@@ -209,7 +193,7 @@ impl Leap {
                 (Selector::Slice { .. }, _) => {}
                 (Selector::Filter(filter), _) => {
                     for (position, node) in all.iter().enumerate() {
-                        around.budget.spend()?;
+                        around.budget.spend(1)?;
                         let passes = filter.passes(View { node, root: around.root, budget: around.budget });
                         if around.budget.left() == 0 {
                             return Err(Halt::Spent); // the answer may be wrong

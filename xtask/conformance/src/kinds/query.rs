@@ -52,6 +52,7 @@ fn options(case: &Case) -> CompileOptions {
             depth: size("depth"),
             sequence_items: size("sequenceItems"),
             result_items: size("resultItems"),
+            ..Limits::default()
         },
         externals: declared
             .map(|names| names.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect()),
