@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Execute a stored run on.
     Resume(Resume),
+    /// Print the JSON Schema of a format, or the list of them.
+    Schema(Schema),
 }
 
 /// The store that a command works on.
@@ -146,6 +148,37 @@ pub(crate) struct Show {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) store: Store,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Schema {
+    /// The format; without it, the list of them.
+    pub(crate) name: Option<SchemaName>,
+    /// The version of JSON Schema.
+    #[arg(long, value_name = "DRAFT", default_value = "2020-12")]
+    pub(crate) draft: Draft,
+}
+
+/// What there is a schema of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaName {
+    Workflow,
+    Dag,
+    Statechart,
+    StatechartSnapshot,
+    Machine,
+    Query,
+    Stylesheet,
+}
+
+/// The versions of JSON Schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Draft {
+    #[value(name = "2020-12")]
+    Draft202012,
+    #[value(name = "07")]
+    Draft07,
 }
 
 /// A run's status, in the format's own words.

@@ -79,6 +79,7 @@ fn execute(command: &Command, output: &mut Output) -> Result<Exit, Problem> {
             Command::Runs(arguments) => commands::runs::runs(arguments, output).await,
             Command::Show(arguments) => commands::show::show(arguments, output).await,
             Command::Resume(arguments) => commands::resume::resume(arguments, output).await,
+            Command::Schema(arguments) => Ok(commands::schema::schema(arguments, output)),
         }
     })
 }

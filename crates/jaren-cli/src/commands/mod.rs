@@ -5,5 +5,6 @@ mod execute;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod schema;
 pub(crate) mod send;
 pub(crate) mod show;
