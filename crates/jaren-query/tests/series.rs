@@ -1,6 +1,6 @@
 //! Time series beside the recorded cases: what we decide otherwise, and what no case asks (section 8.16).
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 
 use jaren_json::{Object, Value, value};
 use jaren_query::{CompileOptions, Limits, Query, Scope};
@@ -91,6 +91,23 @@ fn many_rows_take_no_more_than_their_number() {
     let input = value!({"l": (rows), "r": (Value::from(late))});
     let forward = value!({"$count": {"$asof": ["$.l", "$.r", {"direction": "forward"}]}});
     assert_eq!(answer(&forward, &input), value!([100_000]));
+}
+
+#[test]
+fn rows_and_buckets_are_paid_for() {
+    let rows: Vec<Value> = (0..1000).map(|at| value!({"at": at, "value": 1})).collect();
+    let rows = Value::from(rows);
+    for work in [
+        value!({"$rolling": ["$", {"width": 10}]}),
+        value!({"$resample": [[], {"every": 1, "start": 0, "end": 1e4, "fill": "null"}]}),
+        value!({"$asof": ["$", "$", {"by": "$.at"}]}),
+    ] {
+        let query = value!({"$for": {"n": {"$range": [1, 100_000]}}, "$return": {"$count": (work)}});
+        let limits = Limits { work: NonZeroU64::new(1_000_000), ..Limits::default() };
+        let options = CompileOptions { limits, ..CompileOptions::default() };
+        let query = Query::compile_with(&query, &options).unwrap();
+        assert_eq!(query.items(&Scope::value(&rows)).unwrap_err().code(), "JQ2009");
+    }
 }
 
 #[test]

@@ -56,7 +56,8 @@ impl Stamp {
     ///
     /// A date may be followed by `Z`, a blank may stand for the `T`, and a fraction has at most six digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
+        const LEN_MAX: usize = "2026-07-27T14:30:05.123456+02:00".len();
+        let bytes = Some(text.as_bytes()).filter(|bytes| bytes.len() <= LEN_MAX)?;
         if let Some(separator) = bytes.iter().position(|byte| matches!(byte, b'T' | b't' | b' ')) {
             let (date, time) = (bytes.get(..separator)?, bytes.get(separator + 1..)?);
             let (time, offset) = read_time(time)?;

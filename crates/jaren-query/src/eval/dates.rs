@@ -84,6 +84,7 @@ impl<'a> Run<'a> {
                 if matches!(got, Got::None) {
                     return Ok(None);
                 }
+                self.spend(text_of(&got).map_or(0, str::len) / 64, amount.place)?;
                 let duration = text_of(&got).and_then(Duration::parse).ok_or_else(|| {
                     let message = format!("expected an ISO 8601 duration, found {}", got.describe());
                     self.fail(TYPE, amount.place, message)
@@ -118,8 +119,8 @@ impl<'a> Run<'a> {
     ) -> Result<Option<Value>, EvalError> {
         let [operand, pattern] = &**pair;
         if let Some(literal) = literal {
-            let stamp = self.stamp(operand)?;
-            return Ok(stamp.map(|stamp| Value::from(literal.format(&stamp))));
+            let Some(stamp) = self.stamp(operand)? else { return Ok(None) };
+            return self.formatted_text(literal, &stamp, pattern.place);
         }
         let got = self.one(operand)?;
         if matches!(got, Got::None) {
@@ -133,7 +134,18 @@ impl<'a> Run<'a> {
         let compiled = compiled
             .map_err(|reason| self.fail(TYPE, pattern.place, format!("not a date pattern: {reason}")))?;
         let stamp = self.stamp_of(&got, operand.place)?;
-        Ok(Some(Value::from(compiled.format(&stamp))))
+        self.formatted_text(&compiled, &stamp, pattern.place)
+    }
+
+    fn formatted_text(
+        &self,
+        pattern: &Pattern,
+        stamp: &Stamp,
+        place: Place,
+    ) -> Result<Option<Value>, EvalError> {
+        let text = pattern.format(stamp);
+        self.spend(text.len() / 4, place)?;
+        Ok(Some(Value::from(text)))
     }
 
     /// A date or time; nothing of nothing.

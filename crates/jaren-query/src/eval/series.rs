@@ -6,14 +6,13 @@ use jaren_json::Value;
 
 use super::barrier::Table;
 use super::item::{Got, Item, Seq};
-use super::{Run, Sink, Stop};
-use crate::budget::{Budget, Spent};
+use super::{KEPT, Run, Sink, Stop};
+use crate::budget::Spent;
 use crate::error::{EvalError, GUARD, TYPE};
 use crate::place::Place;
 use crate::plan::{Expr, Pair};
 use crate::series::{
-    AsOf, Columns, Failure, Row, Selector, Series, TimeBucket, instant, join, ladder, records, resample,
-    rolling,
+    AsOf, Columns, Failure, Row, Series, TimeBucket, instant, join, ladder, records, resample, rolling,
 };
 
 impl<'a> Run<'a> {
@@ -94,6 +93,7 @@ impl<'a> Run<'a> {
                         self.fail(GUARD, *place, format!("expected at most {max} buckets without rows"))
                     }
                 })?;
+                self.spend(KEPT * buckets.len(), operand.place)?;
                 records(&buckets)
             }
             Series::Rolling(operand, spec, place) => {
@@ -109,10 +109,16 @@ impl<'a> Run<'a> {
     fn as_of(&mut self, pair: &'a Pair, spec: &AsOf, place: Place) -> Result<Vec<Value>, EvalError> {
         let [left, right] = &**pair;
         let (left, right) = (self.rows(left)?, self.rows(right)?);
-        let groups = &mut (Table::new(1), &self.work);
-        let by = spec.by.as_ref();
-        let left = self.allowed(stamped(left, &spec.left, by, groups), place)?;
-        let right = self.allowed(stamped(right, &spec.right, by, groups), place)?;
+        let mut left = self.allowed(stamped(left, &spec.left), place)?;
+        let mut right = self.allowed(stamped(right, &spec.right), place)?;
+        if let Some(by) = &spec.by {
+            let mut groups = Table::new(1);
+            for row in left.iter_mut().chain(&mut right) {
+                let key = by.read(&row.value).map(|key| Item::Own(key.clone()));
+                let placed = groups.place(&[key], &self.work);
+                (row.group, _) = placed.map_err(|Spent| self.spent(place))?;
+            }
+        }
         Ok(join(&left, &right, spec.direction, spec.tolerance))
     }
 
@@ -121,7 +127,10 @@ impl<'a> Run<'a> {
         let items = self.seq(operand)?;
         if let Seq::One(item) = &items {
             match item.value() {
-                Value::Array(rows) => return Ok(rows.to_vec()),
+                Value::Array(rows) => {
+                    self.spend(KEPT * rows.len(), operand.place)?;
+                    return Ok(rows.to_vec());
+                }
                 Value::Object(_) => {}
                 other => {
                     let message = format!("expected the rows of a series, found {}", other.kind());
@@ -129,6 +138,7 @@ impl<'a> Run<'a> {
                 }
             }
         }
+        self.spend(KEPT * items.len(), operand.place)?;
         Ok(items.into_vec().into_iter().map(Item::into_value).collect())
     }
 
@@ -137,13 +147,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The rows of one side in the order of their instants, each with its instant in milliseconds and its group.
-fn stamped(
-    rows: Vec<Value>,
-    columns: &Columns,
-    by: Option<&Selector>,
-    (groups, work): &mut (Table<'_>, &Budget),
-) -> Result<Vec<Row>, String> {
+/// The rows of one side in the order of their instants, each with its instant in milliseconds, all in one group.
+fn stamped(rows: Vec<Value>, columns: &Columns) -> Result<Vec<Row>, String> {
     let stamp = |(number, row): (usize, Value)| {
         let at = columns.read(number, &row)?.at;
         let value = match &row {
@@ -153,11 +158,7 @@ fn stamped(
             }
             _ => row,
         };
-        let key = by.and_then(|by| by.read(&value)).map(|key| Item::Own(key.clone()));
-        let placed = groups.place(&[key], work);
-        let (group, _) =
-            placed.map_err(|Spent| "the groups take more work than the limit of the evaluation allows")?;
-        Ok(Row { at, group, value })
+        Ok(Row { at, group: 0, value })
     };
     let mut rows = rows.into_iter().enumerate().map(stamp).collect::<Result<Vec<_>, String>>()?;
     rows.sort_by(|a, b| a.at.partial_cmp(&b.at).unwrap_or(Ordering::Equal)); // all are finite
