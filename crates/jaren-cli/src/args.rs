@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -12,7 +13,14 @@ Exit codes:
     3  a malformed file               130  stopped by Ctrl-C or SIGTERM
     4  no such file, run or store
     5  another process executes the run
-    6  the store refused";
+    6  the store refused                9  a query or stylesheet fails on a value";
+
+const QUERY_EXAMPLES: &str = "\
+Examples:
+    jaren query '$.items[*].price' orders.json
+    jaren query --raw '{\"$for\": {\"i\": \"$.items[*]\"}, \"$where\": {\"$gt\": [\"$i.price\", \"$min\"]},
+                       \"$return\": \"$i.name\"}' --arg min=10 < orders.jsonl
+    jaren query -f totals.json orders.jsonl";
 
 /// Runs JSON workflows durably: each finished step is stored before the next begins.
 #[derive(Debug, Parser)]
@@ -46,6 +54,11 @@ pub(crate) enum Command {
     Resume(Resume),
     /// Print the JSON Schema of a format, or the list of them.
     Schema(Schema),
+    /// Ask a query of each JSON value in a file or a pipe.
+    #[command(after_help = QUERY_EXAMPLES)]
+    Query(Query),
+    /// Transform each JSON value in a file or a pipe by a stylesheet.
+    Transform(Transform),
 }
 
 /// The store that a command works on.
@@ -148,6 +161,84 @@ pub(crate) struct Show {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) store: Store,
+}
+
+/// Arguments of `query`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Query {
+    /// What to ask: text that begins with `$` is a path, other text is a query as JSON, `@FILE` reads either.
+    #[arg(value_name = "EXPR", required_unless_present = "from_file")]
+    pub(crate) expression: Option<OsString>,
+    /// The JSON values to ask; without it, or where it is `-`, standard input.
+    pub(crate) file: Option<PathBuf>,
+    /// Read the query from this file; the only other word is then FILE.
+    #[arg(long, short = 'f', value_name = "FILE", conflicts_with = "file")]
+    pub(crate) from_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pipe: Pipe,
+}
+
+/// Arguments of `transform`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Transform {
+    /// The stylesheet: a file, or the JSON itself where it begins with `[` or `{`.
+    pub(crate) sheet: OsString,
+    /// The JSON values to transform; without it, or where it is `-`, standard input.
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pipe: Pipe,
+}
+
+/// What is read, bound and printed by the commands that stand in a pipe.
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct Pipe {
+    /// Bind a variable, as in --arg 'limit=10'; may be repeated.
+    #[arg(long = "arg", value_name = "NAME=JSON", value_parser = binding)]
+    pub(crate) bindings: Vec<Binding>,
+    /// Print texts as they are, without quotes.
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) raw: bool,
+    /// Print each item on one line; so it is wherever standard output is no terminal.
+    #[arg(long, short, conflicts_with = "pretty")]
+    pub(crate) compact: bool,
+    /// Print each item over several lines; so it is on a terminal.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) pretty: bool,
+    /// Take all values together, as one array.
+    #[arg(long, short, conflicts_with = "null_input")]
+    pub(crate) slurp: bool,
+    /// Read nothing; the input is null.
+    #[arg(long, short)]
+    pub(crate) null_input: bool,
+    /// Exit with code 1 where the last item is false or null, or where there is none.
+    #[arg(long, short)]
+    pub(crate) exit_status: bool,
+    /// Read numbers that have too many digits as the nearest ones that there are.
+    #[arg(long)]
+    pub(crate) round: bool,
+}
+
+/// A variable and its value, which is yet to be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Binding {
+    /// The name, without `$`.
+    pub(crate) name: String,
+    /// JSON text.
+    pub(crate) json: String,
+}
+
+fn binding(text: &str) -> Result<Binding, String> {
+    let (name, json) = text.split_once('=').ok_or("write NAME=JSON, as in limit=10")?;
+    if name.starts_with('$') {
+        return Err("write the name without '$'".to_owned());
+    }
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name {
+        return Err("a name has ASCII letters, digits and '_', and begins with no digit".to_owned());
+    }
+    Ok(Binding { name: name.to_owned(), json: json.to_owned() })
 }
 
 /// Arguments of `schema`.

@@ -11,6 +11,7 @@ pub(crate) enum Exit {
     /// The command did what it was asked; for `run`, `resume` and `send`: the run is done, or nothing was to be driven.
     Success = 0,
     /// A task failed, or the run broke one of its own rules; it is kept, and `resume` tries again.
+    /// With `--exit-status`: the last item is false or null, or there is none.
     Failed = 1,
     /// The command line is wrong.
     Usage = 2,
@@ -26,6 +27,8 @@ pub(crate) enum Exit {
     Conflict = 7,
     /// A file or a stream could not be read or written.
     Io = 8,
+    /// A query or a stylesheet fails on a value that it was given.
+    Evaluation = 9,
     /// The run waits for an event or a time; it is stored and goes on with `send` or `resume`.
     Waiting = 10,
     /// Stopped by Ctrl-C or SIGTERM; the run is stored and goes on with `resume`.
@@ -45,6 +48,7 @@ impl Exit {
             Self::Store => "store",
             Self::Conflict => "conflict",
             Self::Io => "io",
+            Self::Evaluation => "evaluation",
             Self::Waiting => "waiting",
             Self::Interrupted => "interrupted",
         }

@@ -12,6 +12,9 @@ use crate::problem::{Defect, Problem, Source};
 /// Bytes of an input that are read at most.
 const INPUT_BYTES_MAX: usize = 256 << 20;
 
+/// What standard input is called where a file has its path.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
+
 /// A document: its value, and its text for showing defects in place.
 #[derive(Debug)]
 pub(crate) struct Document {
@@ -23,10 +26,19 @@ pub(crate) struct Document {
 
 /// Reads a document: strict, so that nothing in it is dropped silently.
 pub(crate) fn document(path: &Path) -> Result<Document, Problem> {
-    let source = source(path, "document", ReadOptions::DOCUMENT_BYTES_MAX)?;
+    parse_document("document", document_source(path, "document")?)
+}
+
+/// Reads a document's text.
+pub(crate) fn document_source(path: &Path, what: &str) -> Result<Source, Problem> {
+    source(path, what, ReadOptions::DOCUMENT_BYTES_MAX)
+}
+
+/// Takes a text for a document.
+pub(crate) fn parse_document(what: &str, source: Source) -> Result<Document, Problem> {
     match read(&source.bytes, &ReadOptions::document()) {
         Ok(value) => Ok(Document { value, source }),
-        Err(error) => Err(unreadable_text("document", source, &error)),
+        Err(error) => Err(unreadable_text(what, source, &error)),
     }
 }
 
@@ -38,10 +50,8 @@ pub(crate) fn data(path: &Path) -> Result<Value, Problem> {
 
 /// Reads JSON text from the command line.
 pub(crate) fn argument(name: &str, text: &str) -> Result<Value, Problem> {
-    read(text.as_bytes(), &ReadOptions::data()).map_err(|error| {
-        let source = Source { name: Path::new(name).into(), bytes: text.as_bytes().into() };
-        unreadable_text(name, source, &error)
-    })
+    read(text.as_bytes(), &ReadOptions::data())
+        .map_err(|error| unreadable_text("JSON", Source::new(Path::new(name), text.as_bytes()), &error))
 }
 
 /// Reads a whole file, up to a limit.
@@ -51,13 +61,13 @@ pub(crate) fn read_file(path: &Path, what: &str, bytes_max: usize) -> Result<Vec
 }
 
 fn source(path: &Path, what: &str, bytes_max: usize) -> Result<Source, Problem> {
-    let standard_input = Path::new("standard input");
     let (name, bytes) = if path == Path::new("-") {
-        (standard_input, read_all(io::stdin().lock(), standard_input, what, bytes_max)?)
+        let name = Path::new(STANDARD_INPUT);
+        (name, read_all(io::stdin().lock(), name, what, bytes_max)?)
     } else {
         (path, read_file(path, what, bytes_max)?)
     };
-    Ok(Source { name: name.into(), bytes: bytes.into() })
+    Ok(Source::new(name, bytes))
 }
 
 fn read_all(from: impl Read, name: &Path, what: &str, bytes_max: usize) -> Result<Vec<u8>, Problem> {
@@ -73,13 +83,17 @@ fn read_all(from: impl Read, name: &Path, what: &str, bytes_max: usize) -> Resul
 }
 
 fn unreadable_text(what: &str, source: Source, error: &ReadError) -> Problem {
+    let message = format!("{} is no {what} that can be read", source.name.display());
+    Problem::defects(Exit::Document, message, Some(source), vec![text_defect(error)])
+}
+
+/// Why a text is no JSON, with the place.
+pub(crate) fn text_defect(error: &ReadError) -> Defect {
     let offset = error.position().offset;
-    let defect = Defect {
+    Defect {
         pointer: Some(error.pointer().to_string()),
         message: error.kind().to_string(),
         span: Some(offset..offset.saturating_add(1)),
         ..Defect::default()
-    };
-    let message = format!("{} is no {what} that can be read", source.name.display());
-    Problem::defects(Exit::Document, message, Some(source), vec![defect])
+    }
 }

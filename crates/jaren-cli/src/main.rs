@@ -1,4 +1,5 @@
-//! The program `jaren`: checks, runs and resumes JSON workflows, with one SQLite file as their store.
+//! The program `jaren`: checks, runs and resumes JSON workflows, with one SQLite file as their store; queries and
+//! transforms JSON in a pipe.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -10,11 +11,14 @@ mod input;
 mod lock;
 mod moment;
 mod output;
+mod pipe;
+mod printer;
 mod problem;
 mod progress;
 mod signals;
 mod snippet;
 mod store;
+mod stream;
 mod tasks_file;
 mod text;
 
@@ -80,6 +84,8 @@ fn execute(command: &Command, output: &mut Output) -> Result<Exit, Problem> {
             Command::Show(arguments) => commands::show::show(arguments, output).await,
             Command::Resume(arguments) => commands::resume::resume(arguments, output).await,
             Command::Schema(arguments) => Ok(commands::schema::schema(arguments, output)),
+            Command::Query(arguments) => commands::query::query(arguments, output),
+            Command::Transform(arguments) => commands::transform::transform(arguments, output),
         }
     })
 }

@@ -46,15 +46,10 @@ impl Output {
         }
     }
 
-    /// What became of everything printed: a failure of the stream, unless the reader just went away.
+    /// What became of everything printed.
     pub(crate) fn finish(mut self) -> Result<(), Problem> {
         let flushed = self.stdout.flush();
-        match self.failed.or_else(|| flushed.err()) {
-            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Problem::new(Exit::Io, format!("standard output cannot be written: {error}")))
-            }
-            _ => Ok(()),
-        }
+        written(self.failed.or_else(|| flushed.err()))
     }
 
     /// Writes until the stream fails for the first time; a run goes on though nobody reads what it prints.
@@ -63,6 +58,16 @@ impl Output {
             let written = self.stdout.write_all(bytes).and_then(|()| self.stdout.flush());
             self.failed = written.err();
         }
+    }
+}
+
+/// What the failure of standard output means, if it failed: nothing where the reader just went away.
+pub(crate) fn written(failed: Option<io::Error>) -> Result<(), Problem> {
+    match failed {
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Problem::new(Exit::Io, format!("standard output cannot be written: {error}")))
+        }
+        _ => Ok(()),
     }
 }
 

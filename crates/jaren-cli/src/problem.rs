@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anstyle::{AnsiColor, Style};
 use jaren::json::read::{locate, locate_key};
 use jaren::json::{Diagnostic, Pointer, Report, Value, value};
+use jaren::query::JsonPath;
 
 use crate::exit::Exit;
 use crate::output::integer;
@@ -15,15 +16,54 @@ use crate::snippet;
 use crate::text;
 
 /// Defects of a report that are looked up in the text and shown; more are counted.
-const DEFECTS_SHOWN_MAX: usize = 200;
+pub(crate) const DEFECTS_SHOWN_MAX: usize = 200;
 
-/// A file that was read, kept so that its defects can be shown in place.
+/// A text that was read, kept so that its defects can be shown in place.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     /// The path as the user wrote it.
     pub(crate) name: Arc<Path>,
-    /// All of its bytes.
+    /// All of its bytes, or those around the defects.
     pub(crate) bytes: Arc<[u8]>,
+    /// Where in the file these bytes begin.
+    start: Start,
+}
+
+/// Where a part of a text begins; both count from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// The line.
+    pub(crate) line: usize,
+    /// The column.
+    pub(crate) column: usize,
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self { line: 1, column: 1 }
+    }
+}
+
+impl Source {
+    /// A whole text.
+    pub(crate) fn new(name: impl Into<Arc<Path>>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self::part(name, bytes, Start::default())
+    }
+
+    /// A part of a text.
+    pub(crate) fn part(name: impl Into<Arc<Path>>, bytes: impl Into<Arc<[u8]>>, start: Start) -> Self {
+        Self { name: name.into(), bytes: bytes.into(), start }
+    }
+
+    /// The place of a range of byte offsets into [`Self::bytes`].
+    fn place(&self, span: &Range<usize>) -> snippet::Place {
+        let mut place = snippet::place(&self.bytes, span);
+        if place.line == 1 {
+            place.column = place.column.saturating_add(self.start.column - 1);
+        }
+        place.line = place.line.saturating_add(self.start.line - 1);
+        place
+    }
 }
 
 /// One defect of a document or a tasks file.
@@ -48,7 +88,7 @@ pub(crate) struct Defect {
 pub(crate) struct Problem {
     exit: Exit,
     message: String,
-    help: Option<String>,
+    help: Option<Box<str>>,
     source: Option<Source>,
     defects: Vec<Defect>,
 }
@@ -82,7 +122,7 @@ impl Problem {
 
     /// Adds what the user can do.
     #[must_use]
-    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn with_help(mut self, help: impl Into<Box<str>>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -131,7 +171,7 @@ impl Problem {
 
 impl Defect {
     fn to_json(&self, source: Option<&Source>) -> Value {
-        let place = source.zip(self.span.as_ref()).map(|(source, span)| snippet::place(&source.bytes, span));
+        let place = source.zip(self.span.as_ref()).map(|(source, span)| source.place(span));
         let number =
             |get: fn(&snippet::Place) -> usize| place.as_ref().map_or(Value::Null, |at| integer(get(at)));
         value!({
@@ -151,7 +191,8 @@ pub(crate) fn report_defects(report: &Report, source: Option<&[u8]>) -> Vec<Defe
     report.iter().take(DEFECTS_SHOWN_MAX).map(|diagnostic| diagnostic_defect(diagnostic, source)).collect()
 }
 
-fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) -> Defect {
+/// A defect with its place in `source`.
+pub(crate) fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) -> Defect {
     let mut causes = Vec::new();
     // The place of an embedded query's defect leads into the query already.
     let place = diagnostic.place();
@@ -168,8 +209,35 @@ fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) -> Defect {
         message: diagnostic.message().to_owned(),
         causes,
         help: code_help(diagnostic.code()).map(str::to_owned),
-        span: source.and_then(|bytes| find(bytes, place)),
+        span: source.and_then(|bytes| {
+            let span = find(bytes, place)?;
+            Some(if is_about_a_path(diagnostic) { path_span(bytes, span) } else { span })
+        }),
     }
+}
+
+/// Whether a diagnostic or what it wraps refuses the text of a path.
+fn is_about_a_path(diagnostic: &Diagnostic) -> bool {
+    let mut chain = std::iter::successors(Some(diagnostic), |diagnostic| diagnostic.cause());
+    chain.any(|diagnostic| matches!(diagnostic.code(), "JQ0004" | "JT0003"))
+}
+
+/// The character within the string at `span` at which it ceases to be a path; the whole string where escapes in it would
+/// have to be counted.
+fn path_span(source: &[u8], span: Range<usize>) -> Range<usize> {
+    let literal = source.get(span.clone()).and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let text = literal.and_then(|literal| literal.strip_prefix('"')?.strip_suffix('"'));
+    let Some(offset) = text.filter(|text| !text.contains('\\')).and_then(path_mistake) else { return span };
+    let at = span.start.saturating_add(1).saturating_add(offset);
+    at..at.saturating_add(1)
+}
+
+/// The byte offset at which a text that begins with `$` or `$name` ceases to be a path.
+pub(crate) fn path_mistake(text: &str) -> Option<usize> {
+    let after_root =
+        text.strip_prefix('$')?.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let name = text.len() - after_root.len() - 1;
+    JsonPath::parse(&format!("${after_root}")).err().map(|error| error.offset() + name)
 }
 
 /// Where a defect at `pointer` is shown: at the value, or at its name where the value takes several lines, or at what
@@ -210,7 +278,7 @@ fn render_defect(out: &mut String, source: &Source, defect: &Defect) {
         out.push('\n');
         return;
     };
-    let at = snippet::place(&source.bytes, span);
+    let at = source.place(span);
     let number = at.line.to_string();
     let margin = number.len() + 1;
     let _ = writeln!(out, "{:margin$}{FRAME}-->{FRAME:#} {name}:{}:{}", "", at.line, at.column);

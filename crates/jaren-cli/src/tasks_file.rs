@@ -81,7 +81,7 @@ pub(crate) fn read(path: &Path) -> Result<TasksFile, Problem> {
         Ok(bindings) => Ok(TasksFile { path: absolute, bytes, bindings }),
         Err(mut defects) => {
             defects.sort_by_key(|defect| defect.span.as_ref().map(|span| span.start));
-            let source = Source { name: path.into(), bytes: bytes.into() };
+            let source = Source::new(path, bytes);
             let message = format!("{} is no tasks file that can be used", path.display());
             Err(Problem::defects(Exit::Document, message, Some(source), defects))
         }

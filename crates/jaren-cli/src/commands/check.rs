@@ -10,7 +10,7 @@ use crate::args;
 use crate::exit::Exit;
 use crate::input::{self, Document};
 use crate::output::Output;
-use crate::problem::{Defect, Problem, report_defects};
+use crate::problem::{Defect, Problem, Source, report_defects};
 use crate::tasks_file;
 use crate::text;
 
@@ -64,13 +64,18 @@ pub(crate) fn check(arguments: &args::Check, output: &mut Output) -> Result<Exit
 /// The problem of a document that does not compile.
 pub(crate) fn refused(format: &str, document: &Document, report: &Report) -> Problem {
     let defects = report_defects(report, Some(&document.source.bytes));
-    let count = match report.len() {
+    unusable(format, &document.source, report.len(), defects)
+}
+
+/// The problem of a text with that many defects, of which these are shown.
+pub(crate) fn unusable(format: &str, source: &Source, count: usize, defects: Vec<Defect>) -> Problem {
+    let count = match count {
         1 => "1 defect".to_owned(),
         all if all == defects.len() => format!("{all} defects"),
         all => format!("{all} defects, of which the first {} are shown", defects.len()),
     };
-    let message = format!("{} is no {format} that can be used: {count}", document.source.name.display());
-    Problem::defects(Exit::Document, message, Some(document.source.clone()), defects)
+    let message = format!("{} is no {format} that can be used: {count}", source.name.display());
+    Problem::defects(Exit::Document, message, Some(source.clone()), defects)
 }
 
 fn unknown_format(document: &Document) -> Problem {

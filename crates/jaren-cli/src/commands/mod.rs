@@ -2,9 +2,11 @@
 
 pub(crate) mod check;
 mod execute;
+pub(crate) mod query;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod send;
 pub(crate) mod show;
+pub(crate) mod transform;

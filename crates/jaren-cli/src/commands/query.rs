@@ -1,0 +1,68 @@
+//! `jaren query`: asks each value of a file or a pipe.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use jaren::json::Value;
+use jaren::query::{CompileOptions, Query, Scope};
+
+use crate::args;
+use crate::exit::Exit;
+use crate::input;
+use crate::output::Output;
+use crate::pipe::{self, Expression, Program};
+use crate::problem::{Problem, Source};
+
+/// What a query from the command line is called.
+const EXPR: &str = "EXPR";
+
+/// Prints the items that the query answers to each value.
+pub(crate) fn query(arguments: &args::Query, output: &Output) -> Result<Exit, Problem> {
+    let word = arguments.expression.as_deref().unwrap_or_default();
+    let after_at = word.to_str().and_then(|word| word.strip_prefix('@')).map(Path::new);
+    // With --from-file the first word is the second one.
+    let (path, file) = match arguments.from_file.as_deref() {
+        Some(path) => (Some(path), arguments.expression.as_deref().map(Path::new)),
+        None => (after_at, arguments.file.as_deref()),
+    };
+    pipe::check_inputs(&arguments.pipe, path, file)?;
+    let expression = match path {
+        Some(path) => parse(input::document_source(path, "query")?)?,
+        None => from_word(word)?,
+    };
+    let bindings = pipe::bindings(&arguments.pipe.bindings)?;
+    let options = CompileOptions {
+        externals: Some(bindings.iter().map(|(name, _)| name.clone()).collect()),
+        ..CompileOptions::default()
+    };
+    let query = Query::compile_with(expression.document(), &options)
+        .map_err(|report| expression.refused("query", &report))?;
+    let externals: Vec<(&str, &Value)> = bindings.iter().map(|(name, value)| (&**name, value)).collect();
+    let answer = |value: &Value| Ok(query.items(&Scope::value(value).with_externals(&externals))?);
+    let program = Program { noun: "query", expression: &expression, answer: &answer };
+    pipe::run(&arguments.pipe, file, &program, output)
+}
+
+fn from_word(word: &OsStr) -> Result<Expression, Problem> {
+    let text = word.to_str().ok_or_else(|| Problem::new(Exit::Usage, "the query is not UTF-8"))?;
+    parse(Source::new(Path::new(EXPR), text.as_bytes())).map_err(|problem| {
+        if Path::new(text).is_file() {
+            problem.with_help(format!("the query in that file is asked with @{text}"))
+        } else if text.trim_start().starts_with(['{', '[', '"']) {
+            problem
+        } else {
+            problem.with_help(
+                "a path begins with '$' and stands in single quotes, so that the shell leaves it alone: '$.items[*].price'",
+            )
+        }
+    })
+}
+
+fn parse(source: Source) -> Result<Expression, Problem> {
+    let text = str::from_utf8(&source.bytes).unwrap_or_default().trim();
+    if text.starts_with('$') {
+        let path = text.to_owned();
+        return Ok(Expression::bare(&path, source));
+    }
+    input::parse_document("query", source).map(Expression::json)
+}

@@ -1,0 +1,48 @@
+//! `jaren transform`: transforms each value of a file or a pipe by a stylesheet.
+
+use std::path::Path;
+
+use jaren::jslt::{CompileOptions, Stylesheet};
+use jaren::json::Value;
+use jaren::query;
+
+use crate::args;
+use crate::exit::Exit;
+use crate::input;
+use crate::output::Output;
+use crate::pipe::{self, Expression, Program};
+use crate::problem::{Problem, Source};
+
+/// What a stylesheet from the command line is called.
+const SHEET: &str = "SHEET";
+
+/// Names that the language itself binds.
+const RESERVED: [&str; 2] = ["root", "path"];
+
+/// Prints the items that the stylesheet answers to each value.
+pub(crate) fn transform(arguments: &args::Transform, output: &Output) -> Result<Exit, Problem> {
+    let json = arguments.sheet.to_str().filter(|text| text.trim_start().starts_with(['[', '{']));
+    let path = if json.is_none() { Some(Path::new(&arguments.sheet)) } else { None };
+    pipe::check_inputs(&arguments.pipe, path, arguments.file.as_deref())?;
+    let source = match json {
+        Some(text) => Source::new(Path::new(SHEET), text.as_bytes()),
+        None => input::document_source(Path::new(&arguments.sheet), "stylesheet")?,
+    };
+    let expression = Expression::json(input::parse_document("stylesheet", source)?);
+    let bindings = pipe::bindings(&arguments.pipe.bindings)?;
+    if let Some((name, _)) = bindings.iter().find(|(name, _)| RESERVED.contains(&&**name)) {
+        let message = format!("--arg cannot bind '{name}': in stylesheets ${name} has a meaning of its own");
+        return Err(Problem::new(Exit::Usage, message));
+    }
+    let bodies = query::CompileOptions {
+        externals: Some(bindings.iter().map(|(name, _)| name.clone()).collect()),
+        ..query::CompileOptions::default()
+    };
+    let options = CompileOptions { bodies, ..CompileOptions::default() };
+    let sheet = Stylesheet::compile_with(expression.document(), &options)
+        .map_err(|report| expression.refused("stylesheet", &report))?;
+    let parameters: Vec<(&str, &Value)> = bindings.iter().map(|(name, value)| (&**name, value)).collect();
+    let answer = |value: &Value| Ok(sheet.items(value, &parameters)?);
+    let program = Program { noun: "stylesheet", expression: &expression, answer: &answer };
+    pipe::run(&arguments.pipe, arguments.file.as_deref(), &program, output)
+}

@@ -1,0 +1,182 @@
+//! What `query` and `transform` have in common: values come in one after the other, items go out.
+
+use std::ops::Range;
+use std::path::Path;
+
+use jaren::json::{Diagnostic, Report, Value};
+
+use crate::args::{Binding, Pipe};
+use crate::commands::check;
+use crate::exit::Exit;
+use crate::input::{self, Document};
+use crate::output::Output;
+use crate::printer::Printer;
+use crate::problem::{DEFECTS_SHOWN_MAX, Defect, Problem, Source, diagnostic_defect, path_mistake};
+use crate::stream::{Input, Stream};
+
+/// What `--arg` binds, by name.
+pub(crate) type Bindings = Vec<(String, Value)>;
+
+/// Refuses what cannot be read, before anything is: `expression` is the file of the query or stylesheet, if it has one.
+pub(crate) fn check_inputs(
+    options: &Pipe,
+    expression: Option<&Path>,
+    file: Option<&Path>,
+) -> Result<(), Problem> {
+    let standard_input = Some(Path::new("-"));
+    if options.null_input && file.is_some() {
+        return Err(Problem::new(Exit::Usage, "with --null-input no FILE is read"));
+    }
+    if expression == standard_input && !options.null_input && (file.is_none() || file == standard_input) {
+        let message = "standard input cannot be both what is asked and what is read: name a FILE";
+        return Err(Problem::new(Exit::Usage, message));
+    }
+    Ok(())
+}
+
+/// Reads what `--arg` binds.
+pub(crate) fn bindings(arguments: &[Binding]) -> Result<Bindings, Problem> {
+    let mut bindings = Bindings::new();
+    for Binding { name, json } in arguments {
+        if bindings.iter().any(|(bound, _)| bound == name) {
+            return Err(Problem::new(Exit::Usage, format!("--arg binds '{name}' twice")));
+        }
+        let value = input::argument(&format!("--arg {name}"), json).map_err(|problem| {
+            problem.with_help(format!("a text stands in double quotes: --arg '{name}=\"text\"'"))
+        })?;
+        bindings.push((name.clone(), value));
+    }
+    Ok(bindings)
+}
+
+/// The text of a query or stylesheet.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    document: Document,
+    /// Whether the text is that of a path, without the quotes that make it JSON.
+    is_bare: bool,
+}
+
+impl Expression {
+    /// A text of JSON.
+    pub(crate) fn json(document: Document) -> Self {
+        Self { document, is_bare: false }
+    }
+
+    /// The text of a path: of a JSON string without its quotes.
+    pub(crate) fn bare(path: &str, source: Source) -> Self {
+        Self { document: Document { value: Value::from(path), source }, is_bare: true }
+    }
+
+    /// The document that it says.
+    pub(crate) fn document(&self) -> &Value {
+        &self.document.value
+    }
+
+    /// The problem of a text that does not compile.
+    pub(crate) fn refused(&self, noun: &str, report: &Report) -> Problem {
+        let defects =
+            report.iter().take(DEFECTS_SHOWN_MAX).map(|diagnostic| self.defect(diagnostic)).collect();
+        check::unusable(noun, &self.document.source, report.len(), defects)
+    }
+
+    fn failed(&self, message: String, diagnostic: &Diagnostic) -> Problem {
+        let defects = vec![self.defect(diagnostic)];
+        Problem::defects(Exit::Evaluation, message, Some(self.document.source.clone()), defects)
+    }
+
+    fn defect(&self, diagnostic: &Diagnostic) -> Defect {
+        let mut defect = if self.is_bare {
+            Defect { pointer: None, span: self.bare_span(), ..diagnostic_defect(diagnostic, None) }
+        } else {
+            diagnostic_defect(diagnostic, Some(&self.document.source.bytes))
+        };
+        let mut chain = std::iter::successors(Some(diagnostic), |diagnostic| diagnostic.cause());
+        if chain.any(|diagnostic| diagnostic.code() == "JQ0005") {
+            defect.help = Some("bind a variable with --arg NAME=JSON".to_owned());
+        }
+        defect
+    }
+
+    /// Where a bare path ceases to be one; all of it where it is one.
+    fn bare_span(&self) -> Option<Range<usize>> {
+        let path = self.document.value.as_str()?;
+        let start = self.document.source.bytes.iter().position(|byte| *byte == b'$')?;
+        let span = path_mistake(path).map_or(0..path.len(), |offset| offset..offset.saturating_add(1));
+        Some(start.saturating_add(span.start)..start.saturating_add(span.end))
+    }
+}
+
+/// A compiled query or stylesheet.
+pub(crate) struct Program<'p> {
+    /// What it is, for messages.
+    pub(crate) noun: &'static str,
+    /// Its text.
+    pub(crate) expression: &'p Expression,
+    /// What it answers to a value.
+    pub(crate) answer: &'p dyn Fn(&Value) -> Result<Vec<Value>, Diagnostic>,
+}
+
+/// Reads all values, prints all items of the answers to them.
+pub(crate) fn run(
+    options: &Pipe,
+    file: Option<&Path>,
+    program: &Program<'_>,
+    output: &Output,
+) -> Result<Exit, Problem> {
+    let mut run = Run { program, printer: Printer::new(options, output.is_json()), last: None };
+    let worked = run.all(options, file);
+    // What was printed before a problem goes out before it.
+    let printed = run.printer.finish();
+    worked?;
+    printed?;
+    let is_true = run.last.is_some_and(|last| !matches!(last, Value::Null | Value::Bool(false)));
+    Ok(if options.exit_status && !is_true { Exit::Failed } else { Exit::Success })
+}
+
+struct Run<'p> {
+    program: &'p Program<'p>,
+    printer: Printer,
+    /// The last item.
+    last: Option<Value>,
+}
+
+impl Run<'_> {
+    fn all(&mut self, options: &Pipe, file: Option<&Path>) -> Result<(), Problem> {
+        if options.null_input {
+            return self.one(&Value::Null, 1, || "the null input".to_owned());
+        }
+        let mut stream = Stream::open(file, options.round)?;
+        if options.slurp {
+            let values = stream.slurp()?;
+            return self.one(&values, 1, || format!("the values of {}", stream.name()));
+        }
+        while self.printer.is_open()
+            && let Some(input) = stream.next(|| self.printer.flush())?
+        {
+            let Input { value, number, line } = input;
+            self.one(&value, number, || format!("value {number} of {}, in line {line}", stream.name()))?;
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, value: &Value, number: u64, name: impl Fn() -> String) -> Result<(), Problem> {
+        let Program { noun, expression, answer } = self.program;
+        let items = answer(value)
+            .map_err(|error| expression.failed(format!("the {noun} fails on {}", name()), &error))?;
+        for item in &items {
+            self.printer.item(item, number).map_err(|pointer| {
+                let at = if pointer.is_root() { String::new() } else { format!(" at {pointer}") };
+                let message = format!(
+                    "the answer to {} is not JSON: it has an infinity or NaN{at}, which JSON has no number for",
+                    name()
+                );
+                Problem::new(Exit::Evaluation, message)
+            })?;
+        }
+        if let Some(last) = items.into_iter().next_back() {
+            self.last = Some(last);
+        }
+        Ok(())
+    }
+}
