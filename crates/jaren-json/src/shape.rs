@@ -48,7 +48,7 @@ impl Shape {
     pub fn position(&self, name: &str) -> Option<usize> {
         let names = self.names();
         if names.len() <= LINEAR_MAX {
-            return names.iter().position(|candidate| candidate.as_str() == name);
+            return names.iter().position(|candidate| *candidate == *name);
         }
         self.indexed(name)
     }
@@ -57,7 +57,7 @@ impl Shape {
     #[inline]
     pub fn position_hinted(&self, name: &str, hint: &SlotHint) -> Option<usize> {
         let guess = hint.load();
-        if self.names().get(guess).is_some_and(|candidate| candidate.as_str() == name) {
+        if self.names().get(guess).is_some_and(|candidate| *candidate == *name) {
             return Some(guess);
         }
         let position = self.position(name)?;

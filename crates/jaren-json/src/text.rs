@@ -137,14 +137,28 @@ impl Eq for Str {}
 impl PartialEq<str> for Str {
     #[inline]
     fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
+        is_same(self.as_bytes(), other.as_bytes())
     }
 }
 
 impl PartialEq<&str> for Str {
     #[inline]
     fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
+        *self == **other
+    }
+}
+
+/// Equality of names, which are short: two overlapping words cost less than a call of the library's comparison.
+#[inline]
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    match a.len() {
+        8..=16 => a.first_chunk::<8>() == b.first_chunk() && a.last_chunk::<8>() == b.last_chunk(),
+        4..=7 => a.first_chunk::<4>() == b.first_chunk() && a.last_chunk::<4>() == b.last_chunk(),
+        2..=3 => a.first_chunk::<2>() == b.first_chunk() && a.last() == b.last(),
+        _ => a == b,
     }
 }
 
@@ -190,6 +204,20 @@ impl fmt::Debug for Str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sees_a_difference_wherever_it_stands() {
+        for length in 0..40 {
+            let text = "x".repeat(length);
+            assert_eq!(Str::from(text.as_str()), *text.as_str());
+            assert_ne!(Str::from(text.as_str()), *"x".repeat(length + 1).as_str());
+            for position in 0..length {
+                let mut other = text.clone();
+                other.replace_range(position..=position, "y");
+                assert_ne!(Str::from(text.as_str()), *other.as_str(), "{length} {position}");
+            }
+        }
+    }
 
     #[test]
     fn keeps_every_length_around_the_inline_limit() {

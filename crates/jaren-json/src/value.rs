@@ -227,8 +227,9 @@ impl fmt::Debug for Value {
 }
 
 impl PartialEq<str> for Value {
+    #[inline]
     fn eq(&self, other: &str) -> bool {
-        self.as_str() == Some(other)
+        matches!(self, Self::String(text) if *text == *other)
     }
 }
 

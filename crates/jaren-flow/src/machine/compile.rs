@@ -1,7 +1,8 @@
 //! Compiling a jaren-fsm 0.1 document: JF0001 to JF0009.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use jaren_json::{Object, Pointer, Str, Value};
 
 use super::document;
@@ -12,6 +13,8 @@ use crate::guard::Guard;
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) id: Str,
+    /// `$.state` in this state: its id.
+    pub(super) name: Value,
     pub(super) is_final: bool,
     pub(super) entry: Vec<EffectPlan>,
     pub(super) exit: Vec<EffectPlan>,
@@ -22,8 +25,8 @@ pub(super) struct State {
 #[derive(Debug)]
 pub(super) struct Transition {
     pub(super) to: usize,
-    /// `None` is any event.
-    pub(super) event: Option<Str>,
+    /// A string; `None` is any event.
+    pub(super) event: Option<Value>,
     pub(super) guard: Option<Guard>,
     pub(super) effects: Vec<EffectPlan>,
 }
@@ -32,7 +35,7 @@ pub(super) struct Transition {
 pub(super) struct Plan {
     /// In document order.
     pub(super) states: Vec<State>,
-    pub(super) by_id: BTreeMap<Str, usize>,
+    pub(super) by_id: HashMap<Str, usize, RandomState>,
     pub(super) initial: Option<usize>,
 }
 
@@ -40,7 +43,7 @@ pub(super) struct Plan {
 pub(super) fn check(document: &Value, defects: &mut Defects) -> Option<Plan> {
     let before = defects.count();
     let head = document::head(document, defects)?;
-    let mut plan = Plan { states: Vec::new(), by_id: BTreeMap::new(), initial: None };
+    let mut plan = Plan { states: Vec::new(), by_id: HashMap::default(), initial: None };
     let items = document::list(head, "states", "JF0002", defects)?;
     for (index, item) in items.iter().enumerate() {
         state(item, &Pointer::root().child("states").child_index(index), &mut plan, defects);
@@ -62,14 +65,21 @@ fn state(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut Defects
         return;
     }
     plan.by_id.insert(id.clone(), plan.states.len());
-    plan.states.push(State { id: id.clone(), is_final, entry, exit, transitions: Vec::new() });
+    plan.states.push(State {
+        id: id.clone(),
+        name: id.into(),
+        is_final,
+        entry,
+        exit,
+        transitions: Vec::new(),
+    });
 }
 
 fn initial(head: &Object, plan: &Plan, defects: &mut Defects) -> Option<usize> {
     let named = head.get("initial");
     let found = named.and_then(Value::as_str).and_then(|id| plan.by_id.get(id)).copied();
     if found.is_none() && named.is_none_or(|named| !named.is_null()) {
-        let near = defects.suggest(named, plan.by_id.keys().map(Str::as_str));
+        let near = defects.suggest(named, plan.states.iter().map(|state| state.id.as_str()));
         let message = format!("initial must name a declared state, or be null{near}");
         defects.push("JF0004", Pointer::root().child("initial"), message);
     }
@@ -81,7 +91,7 @@ fn transition(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut De
     let mut end = |id: &Str, member: &str| {
         let found = plan.by_id.get(id).copied();
         if found.is_none() {
-            let near = defects.suggest(Some(&id.into()), plan.by_id.keys().map(Str::as_str));
+            let near = defects.suggest(Some(&id.into()), plan.states.iter().map(|state| state.id.as_str()));
             let message = format!("\"{member}\" of a transition must name a declared state{near}");
             defects.push("JF0006", pointer.child(member), message);
         }
@@ -91,6 +101,6 @@ fn transition(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut De
     let guard = Guard::compile(document.object.get("guard"), pointer, defects);
     let effects = compile_effects(document.object.get("effects"), &pointer.child("effects"), defects);
     if let (Some(from), Some(to)) = (from.and_then(|from| plan.states.get_mut(from)), to) {
-        from.transitions.push(Transition { to, event: document.event.cloned(), guard, effects });
+        from.transitions.push(Transition { to, event: document.event.map(Value::from), guard, effects });
     }
 }

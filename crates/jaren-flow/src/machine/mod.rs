@@ -26,7 +26,7 @@ use std::sync::Arc;
 use jaren_json::{Diagnostic, Report, Str, Value};
 use jaren_query::Scope;
 
-use self::compile::{Plan, State};
+use self::compile::{Plan, State, Transition};
 pub use self::session::{Session, StateStore};
 use crate::defects::Defects;
 use crate::effect::{Effect, EffectPlan};
@@ -83,7 +83,10 @@ impl Machine {
     /// The named events that a state answers, each once, in document order. JF2001 for an undeclared state.
     pub fn events(&self, state: &str) -> Result<Vec<Str>, FlowError> {
         let mut seen = std::collections::BTreeSet::new();
-        let names = self.state(state)?.transitions.iter().filter_map(|transition| transition.event.as_ref());
+        let names = self.state(state)?.transitions.iter().filter_map(|transition| match &transition.event {
+            Some(Value::String(name)) => Some(name),
+            _ => None,
+        });
         Ok(names.filter(|name| seen.insert(*name)).cloned().collect())
     }
 
@@ -95,38 +98,53 @@ impl Machine {
     /// Answers an event: the first transition of the state in document order that names the event, or any, and whose
     /// guard holds. Exit and entry effects run only when the state changes. JF2001 for an undeclared state.
     pub fn step(&self, state: &str, event: &str, step: &Step<'_>) -> Result<StepResult, FlowError> {
+        const NULL: &Value = &Value::Null;
         let from = self.state(state)?;
-        let null = Value::Null;
-        let (state, event_value) = (Value::String(from.id.clone()), Value::from(event));
-        let parts = [
-            ("state", &state),
-            ("event", &event_value),
-            ("payload", step.payload.unwrap_or(&null)),
-            ("context", step.context.unwrap_or(&null)),
-        ];
-        let scope = Scope::record(&parts);
+        let [payload, context] = [step.payload, step.context].map(|given| given.unwrap_or(NULL));
         let mut errors = Vec::new();
-        let fires = from.transitions.iter().find(|transition| {
-            transition.event.as_ref().is_none_or(|name| **name == *event)
-                && transition.guard.as_ref().is_none_or(|guard| guard.holds(&scope, &mut errors))
-        });
-        let target = fires.and_then(|transition| Some((transition, self.plan.states.get(transition.to)?)));
-        let Some((transition, to)) = target else {
-            let (id, is_final) = (from.id.clone(), from.is_final);
-            return Ok(StepResult { changed: false, state: id, effects: Vec::new(), is_final, errors });
-        };
-        let none: &[EffectPlan] = &[];
-        let moved = from.id != to.id;
-        let (exit, entry) = if moved { (&*from.exit, &*to.entry) } else { (none, none) };
-        let mut effects = Vec::new();
-        for effect in exit.iter().chain(&transition.effects).chain(entry) {
-            effect.resolve(&scope, &mut effects, &mut errors);
+        for transition in &from.transitions {
+            // The name of the event as a value: the transition's own, and made only for one that takes any.
+            let made;
+            let event = match &transition.event {
+                Some(name) if *name == *event => name,
+                Some(_) => continue,
+                None => {
+                    made = Value::from(event);
+                    &made
+                }
+            };
+            let parts = [("state", &from.name), ("event", event), ("payload", payload), ("context", context)];
+            let scope = Scope::record(&parts);
+            if transition.guard.as_ref().is_none_or(|guard| guard.holds(&scope, &mut errors))
+                && let Some(to) = self.plan.states.get(transition.to)
+            {
+                return Ok(fire(from, transition, to, &scope, errors));
+            }
         }
-        Ok(StepResult { changed: true, state: to.id.clone(), effects, is_final: to.is_final, errors })
+        let (state, is_final) = (from.id.clone(), from.is_final);
+        Ok(StepResult { changed: false, state, effects: Vec::new(), is_final, errors })
     }
 
     fn state(&self, id: &str) -> Result<&State, FlowError> {
         let found = self.plan.by_id.get(id).and_then(|index| self.plan.states.get(*index));
         found.ok_or_else(|| FlowError::new("JF2001", format!("'{id}' is no declared state of this machine")))
     }
+}
+
+/// Exit and entry effects run only where the state changes.
+fn fire(
+    from: &State,
+    transition: &Transition,
+    to: &State,
+    scope: &Scope<'_>,
+    mut errors: Vec<Diagnostic>,
+) -> StepResult {
+    let none: &[EffectPlan] = &[];
+    let moved = !std::ptr::eq(from, to);
+    let (exit, entry) = if moved { (&*from.exit, &*to.entry) } else { (none, none) };
+    let mut effects = Vec::new();
+    for effect in exit.iter().chain(&transition.effects).chain(entry) {
+        effect.resolve(scope, &mut effects, &mut errors);
+    }
+    StepResult { changed: true, state: to.id.clone(), effects, is_final: to.is_final, errors }
 }

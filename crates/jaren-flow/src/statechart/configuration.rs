@@ -63,17 +63,17 @@ pub(super) fn leaves(plan: &Plan, active: &[StateId]) -> Vec<StateId> {
 /// Whether the active root state is completed.
 pub(super) fn is_final(plan: &Plan, leaves: &[StateId]) -> bool {
     let root = leaves.first().and_then(|leaf| plan.lineage(*leaf).last());
-    root.is_some_and(|root| match plan.state(root).kind {
-        Kind::Final => true,
-        Kind::Atomic => false,
-        _ => plan.is_complete(root, &plan.closure(leaves)),
-    })
+    root.is_some_and(|root| plan.is_complete(root, leaves))
 }
 
 /// Of two conflicting transitions the one with the inner source fires, otherwise the one selected first; what
 /// remains is put in document order.
-pub(super) fn resolve_conflicts(plan: &Plan, enabled: Vec<usize>) -> Vec<usize> {
+pub(super) fn resolve_conflicts(plan: &Plan, mut enabled: Vec<usize>) -> Vec<usize> {
     if enabled.len() < 2 {
+        return enabled;
+    }
+    if are_apart(plan, &enabled) {
+        enabled.sort_unstable();
         return enabled;
     }
     let mut selected: Vec<usize> = Vec::with_capacity(enabled.len());
@@ -89,6 +89,15 @@ pub(super) fn resolve_conflicts(plan: &Plan, enabled: Vec<usize>) -> Vec<usize> 
     }
     selected.sort_unstable();
     selected
+}
+
+/// Whether each transition keeps to a part of the tree that comes after the one before it, as those of regions do. A
+/// domain holds its source, so such transitions cannot conflict.
+fn are_apart(plan: &Plan, enabled: &[usize]) -> bool {
+    enabled.iter().zip(enabled.iter().skip(1)).all(|(one, next)| {
+        let [one, next] = [one, next].map(|index| plan.transition(*index).domain);
+        one.zip(next).is_some_and(|(one, next)| plan.state(one).last < next)
+    })
 }
 
 /// Whether two transitions exit a common state or one's source is within the other's.

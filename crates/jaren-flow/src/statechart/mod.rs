@@ -14,6 +14,7 @@ mod session;
 mod snapshot;
 mod turn;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jaren_json::{Diagnostic, Report, Str, Value};
@@ -168,11 +169,11 @@ impl Statechart {
 
     /// A snapshot of another compile is read through its JSON, so that positions cannot be mixed up, and so is one
     /// that is not legal, which refuses it.
-    fn adopt(&self, snapshot: &Snapshot) -> Result<Snapshot, FlowError> {
+    fn adopt<'a>(&self, snapshot: &'a Snapshot) -> Result<Cow<'a, Snapshot>, FlowError> {
         if Arc::ptr_eq(&self.plan, &snapshot.plan) && snapshot.control.is_legal {
-            Ok(snapshot.clone())
+            Ok(Cow::Borrowed(snapshot))
         } else {
-            self.restore(&snapshot.to_value())
+            self.restore(&snapshot.to_value()).map(Cow::Owned)
         }
     }
 }

@@ -133,7 +133,7 @@ impl Plan {
 
     /// Whether an active state is completed: a final one, a compound one with an active final child, a parallel
     /// one whose regions all are.
-    pub(super) fn is_complete(&self, id: StateId, active: &[StateId]) -> bool {
+    pub(super) fn is_complete(&self, id: StateId, leaves: &[StateId]) -> bool {
         let mut open = vec![id];
         while let Some(id) = open.pop() {
             let state = self.state(id);
@@ -143,11 +143,11 @@ impl Plan {
                     open.extend(&state.children);
                     true
                 }
-                // The one active child follows its parent in tree order.
-                Kind::Compound { .. } => self
-                    .below(active, Some(id))
-                    .first()
-                    .is_some_and(|child| self.state(*child).kind == Kind::Final),
+                // A final child is a leaf.
+                Kind::Compound { .. } => self.below(leaves, Some(id)).first().is_some_and(|leaf| {
+                    let leaf = self.state(*leaf);
+                    leaf.kind == Kind::Final && leaf.parent == Some(id)
+                }),
                 Kind::Atomic | Kind::History(_) => false,
             };
             if !complete {

@@ -181,9 +181,8 @@ impl<'p> Turn<'p> {
 
     /// Selects and fires once; whether anything fired.
     fn fire(&mut self, cause: Cause<'_>, given: &Given<'_>) -> Result<bool, FlowError> {
-        let active = self.plan.closure(&self.control.leaves);
         let entered = self.within(given, |turn, scope| -> Result<_, FlowError> {
-            let selected = turn.select(cause, &active, scope);
+            let selected = turn.select(cause, scope);
             if selected.is_empty() {
                 return Ok(None);
             }
@@ -191,11 +190,11 @@ impl<'p> Turn<'p> {
             if matches!(cause, Cause::Automatic) {
                 turn.count()?;
             }
-            Ok(Some(turn.microstep(&selected, &active, scope)))
+            Ok(Some(turn.microstep(selected, scope)))
         })?;
         let Some(entered) = entered else { return Ok(false) };
         self.schedule(&entered)?;
-        self.entered.extend(entered);
+        append(&mut self.entered, entered);
         Ok(true)
     }
 
@@ -206,22 +205,24 @@ impl<'p> Turn<'p> {
     }
 
     /// The transitions that fire together, in document order.
-    fn select(&mut self, cause: Cause<'_>, active: &[StateId], scope: &Scope<'_>) -> Vec<usize> {
+    fn select(&mut self, cause: Cause<'_>, scope: &Scope<'_>) -> Vec<usize> {
         if let Cause::Timer(index) = cause {
             let fires = self.holds(self.plan.transition(index), scope);
             return if fires { vec![index] } else { Vec::new() };
         }
         let plan = self.plan;
         let leaves = std::mem::take(&mut self.control.leaves);
-        // What a source came to, so that one shared by several leaves evaluates its guards once.
+        // What a source came to that holds the next leaf too, so that its guards are evaluated once.
         let mut scanned: BTreeMap<StateId, bool> = BTreeMap::new();
         let mut enabled = Vec::new();
-        for leaf in &leaves {
+        for (position, leaf) in leaves.iter().enumerate() {
+            let is_shared =
+                |source| leaves.get(position + 1).is_some_and(|next| plan.is_within(*next, source));
             for source in plan.lineage(*leaf) {
                 let found = scanned.get(&source).copied().unwrap_or_else(|| {
-                    let first = self.first_enabled(plan.state(source), cause, active, scope);
+                    let first = self.first_enabled(plan.state(source), cause, &leaves, scope);
                     enabled.extend(first);
-                    if leaves.len() > 1 {
+                    if is_shared(source) {
                         scanned.insert(source, first.is_some());
                     }
                     first.is_some()
@@ -240,7 +241,7 @@ impl<'p> Turn<'p> {
         &mut self,
         source: &State,
         cause: Cause<'_>,
-        active: &[StateId],
+        leaves: &[StateId],
         scope: &Scope<'_>,
     ) -> Option<usize> {
         let plan = self.plan;
@@ -254,7 +255,7 @@ impl<'p> Turn<'p> {
             let matches = match (&transition.trigger, cause) {
                 (Trigger::Any | Trigger::Always, _) => true,
                 (Trigger::Event(name), Cause::Event(event)) => **name == *event,
-                (Trigger::Done, _) => plan.is_complete(transition.from, active),
+                (Trigger::Done, _) => plan.is_complete(transition.from, leaves),
                 (Trigger::Event(_) | Trigger::After(_), _) => false,
             };
             matches && self.holds(transition, scope)
@@ -266,8 +267,9 @@ impl<'p> Turn<'p> {
     }
 
     /// Fires the selected transitions together; the states that were entered.
-    fn microstep(&mut self, selected: &[usize], active: &[StateId], scope: &Scope<'_>) -> Vec<StateId> {
+    fn microstep(&mut self, selected: Vec<usize>, scope: &Scope<'_>) -> Vec<StateId> {
         let plan = self.plan;
+        let active = &*plan.closure(&self.control.leaves);
         let transitions = || selected.iter().map(|index| plan.transition(*index));
         // Transitions that fire together exit disjoint parts of the tree.
         let mut exiting: Vec<StateId> =
@@ -298,8 +300,9 @@ impl<'p> Turn<'p> {
         for id in &entered {
             self.resolve(&plan.state(*id).entry, scope);
         }
-        self.exited.extend(exiting.iter().rev());
-        self.fired.extend(selected);
+        exiting.reverse();
+        append(&mut self.exited, exiting);
+        append(&mut self.fired, selected);
         entered
     }
 
@@ -348,6 +351,15 @@ impl<'p> Turn<'p> {
             sort(&mut self.control.timers);
         }
         Ok(())
+    }
+}
+
+/// Most calls make one microstep: its list is taken as it is.
+fn append<T>(list: &mut Vec<T>, more: Vec<T>) {
+    if list.is_empty() {
+        *list = more;
+    } else {
+        list.extend(more);
     }
 }
 
