@@ -6,7 +6,7 @@
 //! Everything is kept in flat lists, and a child always has a larger number than its parent.
 
 use jaren_json::Value;
-use jaren_query::{JsonPath, Location, NormalizedPath, Track};
+use jaren_query::{JsonPath, Location, NormalizedPath, Track, WalkLimit};
 
 #[derive(Debug, Default)]
 pub(crate) struct Locations {
@@ -49,7 +49,7 @@ impl Locations {
 
     /// Walks those of `paths` that are in a set of bits, unless they were walked before. Then each node knows whether they
     /// select it or something below it.
-    pub(crate) fn select(&mut self, input: &Value, paths: &[JsonPath], set: &[u64]) {
+    pub(crate) fn select(&mut self, input: &Value, paths: &[JsonPath], set: &[u64]) -> Result<(), WalkLimit> {
         let mut any = false;
         for (index, path) in paths.iter().enumerate() {
             if !contains(set, index) || contains(&self.walked, index) {
@@ -58,12 +58,13 @@ impl Locations {
             if let Some(word) = self.walked.get_mut(index / 64) {
                 *word |= 1 << (index % 64);
             }
-            path.walk(self, (input, Self::ROOT), &mut |locations, _, found| locations.mark(found, index));
+            path.walk(self, (input, Self::ROOT), &mut |locations, _, found| locations.mark(found, index))?;
             any = true;
         }
         if any {
             self.spread();
         }
+        Ok(())
     }
 
     fn add(&mut self, parent: u32, position: u32) -> u32 {

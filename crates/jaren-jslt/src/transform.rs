@@ -87,7 +87,7 @@ impl Transform<'_> {
         };
         self.dispatches_left = left;
         if location.is_some() {
-            self.prepare(mode, table);
+            self.prepare(mode, table)?;
         }
         if table.positional
             && !location.is_some_and(|location| self.locations.leads_on(location, &table.paths))
@@ -127,10 +127,12 @@ impl Transform<'_> {
     }
 
     /// Walks the match paths of a mode, once, when something that they could select is dispatched in it.
-    fn prepare(&mut self, mode: ModeId, table: &Mode) {
+    fn prepare(&mut self, mode: ModeId, table: &Mode) -> Result<(), TransformError> {
         if self.prepared.get_mut(mode).is_some_and(|prepared| !std::mem::replace(prepared, true)) {
-            self.locations.select(self.input, &self.sheet.paths, &table.paths);
+            let walked = self.locations.select(self.input, &self.sheet.paths, &table.paths);
+            return walked.map_err(|limit| error(LIMIT, table, limit.to_string()));
         }
+        Ok(())
     }
 
     fn matches(&self, rule: &Rule, value: &Value, location: Option<Location>) -> bool {

@@ -110,13 +110,14 @@ impl Track for Places {
 
 fn select(path: &str, value: &Value, place: &[usize]) -> Vec<(Value, Vec<usize>)> {
     let mut found = Vec::new();
-    JsonPath::parse(path).unwrap().walk(
+    let walked = JsonPath::parse(path).unwrap().walk(
         &mut Places(vec![place.to_vec()]),
         (value, 0),
         &mut |places, value, place| {
             found.push((value.clone(), places.0[place].clone()));
         },
     );
+    walked.unwrap();
     found
 }
 

@@ -25,7 +25,7 @@ fn main() {
     let number = |row: &Value, name| row.get(name).and_then(Value::as_f64).unwrap();
 
     let path = JsonPath::parse("$[*].customer.name").unwrap();
-    measure("path", "path", || path.values(&document).len());
+    measure("path", "path", || path.values(&document).unwrap().len());
     query("path", &value!(["$[*].customer.name"]), &document);
     measure("path", "hand", || {
         let names = rows.iter().filter_map(|row| row.get("customer")?.get("name"));

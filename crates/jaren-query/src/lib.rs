@@ -51,7 +51,7 @@ pub use capability::{
 };
 pub use error::EvalError;
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
-pub use path::{JsonPath, Node, NormalizedPath, PathError, Track};
+pub use path::{JsonPath, Node, NormalizedPath, PathError, Track, WalkLimit};
 pub use query::{CompileOptions, Limits, Query, Scope};
 pub use type_test::{TypeTest, TypeTests};
 #[cfg(feature = "jiff")]

@@ -14,19 +14,23 @@ use crate::query::Scope;
 /// How many values inside containers are compared here.
 const COMPARED_MAX: u64 = 256;
 
-/// Whether [`truth`] can answer for this plan. With a limit of steps it cannot: it counts none.
+/// Whether [`truth`] can answer for this plan. It counts no steps, so their limit must be out of reach.
 pub(crate) fn is_quick(plan: &Plan) -> bool {
-    plan.limits.steps.is_none() && fits(&plan.root)
+    size(&plan.root).is_some_and(|size| plan.limits.steps.is_none_or(|max| size <= max.get()))
 }
 
-fn fits(expr: &Expr) -> bool {
-    match &expr.kind {
-        Kind::Test(Test::Compare(_, pair)) => pair.iter().all(is_in_sight),
-        Kind::Test(Test::And(operands) | Test::Or(operands)) => operands.iter().all(fits),
-        Kind::Test(Test::Not(operand) | Test::Boolean(operand)) => fits(operand),
-        Kind::Test(Test::Exists(operand) | Test::Empty(operand)) => is_in_sight(operand),
-        _ => is_in_sight(expr),
-    }
+/// How many expressions there are, where all of them fit.
+fn size(expr: &Expr) -> Option<u64> {
+    let sum = |operands: &[Expr]| operands.iter().map(size).sum::<Option<u64>>();
+    let operands = match &expr.kind {
+        Kind::Test(Test::Compare(_, pair)) if pair.iter().all(is_in_sight) => 2,
+        Kind::Test(Test::And(operands) | Test::Or(operands)) => sum(operands)?,
+        Kind::Test(Test::Not(operand) | Test::Boolean(operand)) => size(operand)?,
+        Kind::Test(Test::Exists(operand) | Test::Empty(operand)) if is_in_sight(operand) => 1,
+        _ if is_in_sight(expr) => 0,
+        _ => return None,
+    };
+    Some(1 + operands)
 }
 
 /// A constant, or a path of single steps from the input.

@@ -33,7 +33,8 @@ pub(crate) fn equal(a: &Value, b: &Value, nan: Nan, budget: &Budget) -> Result<b
 #[inline]
 fn equal_scalars(a: &Value, b: &Value, nan: Nan) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) => a == b || nan == Nan::Equal && a.is_nan() && b.is_nan(),
+        (Value::Number(a), Value::Number(b)) if a.is_nan() && b.is_nan() => nan == Nan::Equal,
+        (Value::Number(_), Value::Number(_)) => a == b,
         (Value::String(a), Value::String(b)) => a == b,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Null, Value::Null) => true,
@@ -53,7 +54,8 @@ fn equal_containers(a: &Value, b: &Value, nan: Nan, budget: &Budget) -> Result<b
                 a.len()
             }
             (Value::Object(a), Value::Object(b)) if a.len() == b.len() && a.depth() == b.depth() => {
-                if !(nan == Nan::Equal && a.ptr_eq(b)) && !pair_members(a, b, &mut pending) {
+                let same = nan == Nan::Equal && a.ptr_eq(b);
+                if !same && !pair_members(a, b, &mut pending) {
                     return Ok(false);
                 }
                 a.len()

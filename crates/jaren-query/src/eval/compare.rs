@@ -8,6 +8,7 @@ use super::Run;
 use super::item::{Item, Seq};
 use crate::budget::{Budget, Spent};
 use crate::error::{EvalError, ZERO};
+use crate::path::Sight;
 use crate::place::Place;
 use crate::plan::{Arithmetic, Comparison, Expr, Number};
 use crate::relation::{Nan, equal, ordered};
@@ -17,28 +18,42 @@ impl<'a> Run<'a> {
     pub(super) fn compare(&mut self, comparison: Comparison, pair: &'a [Expr; 2]) -> Result<bool, EvalError> {
         let [left, right] = pair;
         // Without a witness on the left the right one is not evaluated.
-        if let Some(found) = self.sight(left) {
-            self.step(left)?;
-            let Some(left) = found else { return Ok(false) };
-            if let Some(found) = self.sight(right) {
-                self.step(right)?;
-                return match found {
-                    Some(value) => {
-                        let found = compare_items(comparison, left, value, &self.work);
-                        found.map_err(|Spent| self.spent(right.place))
-                    }
-                    None => Ok(false),
-                };
+        let left = match self.sight(left) {
+            Sight::Nowhere => {
+                self.step(left)?;
+                return Ok(false);
             }
-            let items = self.seq(right)?;
-            return self.compare_any(comparison, &[Item::Ref(left)], items.as_slice(), right.place);
-        }
-        let left = self.seq(left)?;
+            Sight::At(value) => {
+                self.step(left)?;
+                return self.compare_to(comparison, value, right);
+            }
+            Sight::Hidden => self.seq(left)?,
+        };
         if matches!(left, Seq::Empty) {
             return Ok(false);
         }
         let items = self.seq(right)?;
         self.compare_any(comparison, left.as_slice(), items.as_slice(), right.place)
+    }
+
+    fn compare_to(
+        &mut self,
+        comparison: Comparison,
+        left: &'a Value,
+        right: &'a Expr,
+    ) -> Result<bool, EvalError> {
+        match self.sight(right) {
+            Sight::Nowhere => self.step(right).map(|()| false),
+            Sight::At(value) => {
+                self.step(right)?;
+                let found = compare_items(comparison, left, value, &self.work);
+                found.map_err(|Spent| self.spent(right.place))
+            }
+            Sight::Hidden => {
+                let items = self.seq(right)?;
+                self.compare_any(comparison, &[Item::Ref(left)], items.as_slice(), right.place)
+            }
+        }
     }
 
     fn compare_any(

@@ -6,6 +6,7 @@ use super::item::Got;
 use super::modes::finished;
 use super::{KEPT, Run};
 use crate::error::{EvalError, KEY, TYPE};
+use crate::path::Sight;
 use crate::place::Place;
 use crate::plan::{Expr, Kind, Members};
 
@@ -67,24 +68,26 @@ impl<'a> Run<'a> {
     /// results costs as much as to make them.
     #[inline]
     fn push_member(&mut self, expr: &'a Expr) -> Result<bool, EvalError> {
-        if let Some(found) = self.sight(expr) {
-            self.step(expr)?;
-            return Ok(found.is_some_and(|value| {
+        match (self.sight(expr), &expr.kind) {
+            (Sight::At(value), _) => {
+                self.step(expr)?;
                 self.parts.push(value.clone());
-                true
-            }));
-        }
-        if let Kind::Number(number) = &expr.kind {
-            self.step(expr)?;
-            return Ok(self.numeric(number)?.is_some_and(|number| {
+            }
+            (Sight::Nowhere, _) => {
+                self.step(expr)?;
+                return Ok(false);
+            }
+            (Sight::Hidden, Kind::Number(number)) => {
+                self.step(expr)?;
+                let Some(number) = self.numeric(number)? else { return Ok(false) };
                 self.parts.push(Value::Number(number));
-                true
-            }));
+            }
+            (Sight::Hidden, _) => {
+                let Some(value) = self.member(expr)? else { return Ok(false) };
+                self.parts.push(value);
+            }
         }
-        Ok(self.member(expr)?.is_some_and(|value| {
-            self.parts.push(value);
-            true
-        }))
+        Ok(true)
     }
 
     fn member(&mut self, expr: &'a Expr) -> Result<Option<Value>, EvalError> {

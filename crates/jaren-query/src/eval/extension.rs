@@ -4,8 +4,10 @@ use jaren_json::Value;
 
 use super::item::Item;
 use super::{Run, Sink, Stop};
+use crate::budget::Spent;
 use crate::error::EvalError;
 use crate::extension::{Located, Location};
+use crate::path::Around;
 use crate::plan::{Expr, Extended, From, Kind};
 
 impl<'a> Run<'a> {
@@ -60,13 +62,16 @@ impl<'a> Run<'a> {
         let Some(start) = start else { return Ok(None) };
         self.step(operand)?;
         let document = if path.is_some_and(|path| path.reads_document) { self.document() } else { None };
-        let document = document.as_ref().or_else(|| self.scope.whole()).unwrap_or(&Value::Null);
+        let root = document.as_ref().or_else(|| self.scope.whole()).unwrap_or(&Value::Null);
         let Some(host) = self.host.as_deref_mut() else { return Ok(None) };
         let mut nodes = Vec::new();
+        let around = Around { root, budget: &self.work };
         match path {
             None => nodes.push((start, location)),
             Some(path) => {
-                path.walk(&mut Located(host), document, (start, location), &mut |_, node| nodes.push(node));
+                let walked =
+                    path.walk(&mut Located(host), around, (start, location), &mut |_, node| nodes.push(node));
+                walked.map_err(|Spent| self.spent(operand.place))?;
             }
         }
         Ok(Some(nodes))

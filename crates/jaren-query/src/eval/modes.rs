@@ -5,7 +5,7 @@ use jaren_json::Value;
 use super::item::{Got, Item, Seq, item_truth};
 use super::{Head, Run, Sink, Stop};
 use crate::error::{EvalError, TYPE};
-use crate::path::step_into;
+use crate::path::{Sight, step_into};
 use crate::place::Place;
 use crate::plan::{Expr, Kind, Root, Slot, Test};
 
@@ -24,10 +24,11 @@ impl<'a> Run<'a> {
                 self.truth_at(result, place)
             }
             _ => {
-                if let Some(found) = self.sight(expr) {
-                    return Ok(found.is_some_and(item_truth));
-                }
-                let got = self.one_stepped(expr)?;
+                let got = match self.sight(expr) {
+                    Sight::At(value) => return Ok(item_truth(value)),
+                    Sight::Nowhere => return Ok(false),
+                    Sight::Hidden => self.one_stepped(expr)?,
+                };
                 self.got_truth(&got, place)
             }
         }
@@ -72,11 +73,11 @@ impl<'a> Run<'a> {
     pub(super) fn number(&mut self, expr: &'a Expr) -> Result<Option<f64>, EvalError> {
         self.step(expr)?;
         let got = match (self.sight(expr), &expr.kind) {
-            (Some(None), _) => return Ok(None),
-            (Some(Some(Value::Number(number))), _) => return Ok(Some(*number)),
-            (Some(Some(other)), _) => Got::One(Item::Ref(other)),
-            (None, Kind::Number(number)) => return self.numeric(number),
-            (None, _) => self.one_stepped(expr)?,
+            (Sight::Nowhere, _) => return Ok(None),
+            (Sight::At(Value::Number(number)), _) => return Ok(Some(*number)),
+            (Sight::At(other), _) => Got::One(Item::Ref(other)),
+            (Sight::Hidden, Kind::Number(number)) => return self.numeric(number),
+            (Sight::Hidden, _) => self.one_stepped(expr)?,
         };
         match &got {
             Got::None => Ok(None),
@@ -182,12 +183,11 @@ impl<'a> Run<'a> {
     #[inline]
     pub(super) fn seq(&mut self, expr: &'a Expr) -> Result<Seq<'a>, EvalError> {
         self.step(expr)?;
-        if let Some(found) = self.sight(expr) {
-            return Ok(found.map_or(Seq::Empty, |value| Seq::One(Item::Ref(value))));
-        }
-        match &expr.kind {
-            Kind::Variable(slot) => Ok(self.slot(*slot).clone()),
-            _ => self.collect(expr),
+        match (self.sight(expr), &expr.kind) {
+            (Sight::At(value), _) => Ok(Seq::One(Item::Ref(value))),
+            (Sight::Nowhere, _) => Ok(Seq::Empty),
+            (Sight::Hidden, Kind::Variable(slot)) => Ok(self.slot(*slot).clone()),
+            (Sight::Hidden, _) => self.collect(expr),
         }
     }
 

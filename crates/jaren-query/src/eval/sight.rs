@@ -1,20 +1,17 @@
 //! Values in plain sight: constants, and single steps from what is borrowed. Most operands are such, and need neither an
 //! item nor a sequence.
 
-use jaren_json::Value;
-
 use super::Run;
 use super::item::{Item, Seq};
-use crate::path::step_into;
+use crate::path::{Sight, step_into};
 use crate::plan::{Expr, From, Kind};
 
 impl<'a> Run<'a> {
-    /// The value of an expression in plain sight, or that it has none; `None` where the expression has to be evaluated.
-    /// The caller counts the step.
+    /// What an expression is at first sight. The caller counts the step.
     #[inline]
-    pub(super) fn sight(&self, expr: &'a Expr) -> Option<Option<&'a Value>> {
+    pub(super) fn sight(&self, expr: &'a Expr) -> Sight<'a> {
         match &expr.kind {
-            Kind::Literal(value) => Some(Some(value)),
+            Kind::Literal(value) => Sight::At(value),
             Kind::Path(root) if root.path.leaps.is_empty() => {
                 let start = match root.from {
                     From::Input => self.scope.whole(),
@@ -24,13 +21,13 @@ impl<'a> Run<'a> {
                     },
                     From::External(_) => None,
                 };
-                start.map(|start| step_into(start, &root.path.head))
+                start.map_or(Sight::Hidden, |start| step_into(start, &root.path.head).into())
             }
             Kind::Variable(slot) => match self.slot(*slot) {
-                Seq::One(Item::Ref(value)) => Some(Some(value)),
-                _ => None,
+                Seq::One(Item::Ref(value)) => Sight::At(value),
+                _ => Sight::Hidden,
             },
-            _ => None,
+            _ => Sight::Hidden,
         }
     }
 }

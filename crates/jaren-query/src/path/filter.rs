@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use jaren_json::{Str, Value};
 
 use super::walk::{Around, walk};
-use super::{Path, Step, step_into};
+use super::{Path, Sight, Step, step_into};
 use crate::budget::Budget;
 use crate::eval::count;
 use crate::iregexp::Pattern;
@@ -97,7 +97,9 @@ impl Filter {
             Self::Compare(comparison, sides) => {
                 let [left, right] = &**sides;
                 match (left.sight(view), right.sight(view)) {
-                    (Some(left), Some(right)) => comparison.holds(left, right, view.budget),
+                    (Sight::At(left), Sight::At(right)) => {
+                        comparison.holds(Some(left), Some(right), view.budget)
+                    }
                     _ => comparison.holds(
                         left.value(view).as_deref(),
                         right.value(view).as_deref(),
@@ -166,20 +168,23 @@ impl Query {
 impl Comparable {
     /// The value or Nothing, where it need not be made.
     #[inline]
-    fn sight<'v>(&'v self, view: View<'v>) -> Option<Option<&'v Value>> {
+    fn sight<'v>(&'v self, view: View<'v>) -> Sight<'v> {
         match self {
-            Self::Literal(value) => Some(Some(value)),
+            Self::Literal(value) => Sight::At(value),
             Self::Singular { relative, steps } => {
-                Some(step_into(if *relative { view.node } else { view.root }, steps))
+                step_into(if *relative { view.node } else { view.root }, steps).into()
             }
-            Self::Length(_) | Self::Count(_) | Self::OnlyValue(_) => None,
+            Self::Length(_) | Self::Count(_) | Self::OnlyValue(_) => Sight::Hidden,
         }
     }
 
     /// The value, or Nothing.
     fn value<'v>(&'v self, view: View<'v>) -> Option<Cow<'v, Value>> {
         match self {
-            Self::Literal(_) | Self::Singular { .. } => self.sight(view).flatten().map(Cow::Borrowed),
+            Self::Literal(_) | Self::Singular { .. } => match self.sight(view) {
+                Sight::At(value) => Some(Cow::Borrowed(value)),
+                Sight::Nowhere | Sight::Hidden => None,
+            },
             Self::Length(operand) => {
                 let length = match &*operand.value(view)? {
                     Value::String(text) => text.chars().count(),

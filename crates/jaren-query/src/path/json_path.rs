@@ -5,7 +5,9 @@ use std::sync::Arc;
 use jaren_json::Value;
 
 use super::parse::PathDefect;
-use super::{Path, Track, parse};
+use super::{Around, Path, Track, parse};
+use crate::budget::{Budget, Spent};
+use crate::query::Limits;
 
 /// A compiled RFC 9535 query: shared by clones and between threads.
 #[derive(Clone, Debug)]
@@ -26,6 +28,13 @@ impl PathError {
     }
 }
 
+/// A path looks at more nodes than a walk may: [`crate::Limits::WORK`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the path looks at more nodes than a walk may; expected fewer selectors that select again what was selected"
+)]
+pub struct WalkLimit;
+
 impl From<PathDefect> for PathError {
     fn from(defect: PathDefect) -> Self {
         Self { offset: defect.offset, message: defect.to_string() }
@@ -42,13 +51,17 @@ impl JsonPath {
     }
 
     /// Calls `found` with each node that the path selects from `root`, in order, and with its place as `track` names it.
+    /// It has been called with a part of the nodes where the walk ends at its limit.
     pub fn walk<'v, T: Track>(
         &self,
         track: &mut T,
         root: (&'v Value, T::Place),
         found: &mut dyn FnMut(&mut T, &'v Value, T::Place),
-    ) {
-        self.0.walk(track, root.0, root, &mut |track, (value, place)| found(track, value, place));
+    ) -> Result<(), WalkLimit> {
+        let around = Around { root: root.0, budget: &Budget::new(Limits::WORK) };
+        let walked =
+            self.0.walk(track, around, root, &mut |track, (value, place)| found(track, value, place));
+        walked.map_err(|Spent| WalkLimit)
     }
 }
 
@@ -73,16 +86,19 @@ mod tests {
 
     fn found(path: &str, root: &Value) -> Vec<Vec<usize>> {
         let mut answer = Vec::new();
-        JsonPath::parse(path).unwrap().walk(&mut Positions(Vec::new()), (root, 0), &mut |track, _, place| {
-            let mut positions = Vec::new();
-            let mut at = place;
-            while at != 0 {
-                let (parent, position) = track.0[at - 1];
-                positions.insert(0, position);
-                at = parent;
-            }
-            answer.push(positions);
-        });
+        JsonPath::parse(path)
+            .unwrap()
+            .walk(&mut Positions(Vec::new()), (root, 0), &mut |track, _, place| {
+                let mut positions = Vec::new();
+                let mut at = place;
+                while at != 0 {
+                    let (parent, position) = track.0[at - 1];
+                    positions.insert(0, position);
+                    at = parent;
+                }
+                answer.push(positions);
+            })
+            .unwrap();
         answer
     }
 
@@ -101,6 +117,16 @@ mod tests {
     fn a_text_that_is_no_path_says_where() {
         for (text, offset) in [("", 0), ("a", 0), ("$$", 1), ("$.a[", 4), ("$a.b", 1), (" $", 0), ("$ ", 1)] {
             assert_eq!(JsonPath::parse(text).unwrap_err().offset(), offset, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_walk_ends_where_its_budget_does() {
+        let deep = (0..60).fold(value!(1), |inner, _| value!([(inner)]));
+        for path in ["[*,*]".repeat(60), format!("[?count(@{}) == 1]", "[*,*]".repeat(59))] {
+            let path = JsonPath::parse(&format!("${path}")).unwrap();
+            let around = Around { root: &deep, budget: &Budget::new(10_000) };
+            assert!(path.0.walk(&mut (), around, (&deep, ()), &mut |(), _| {}).is_err());
         }
     }
 }

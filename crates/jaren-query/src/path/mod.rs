@@ -12,11 +12,11 @@ mod parse_filter;
 mod select;
 mod walk;
 
-use jaren_json::{SlotHint, Str};
+use jaren_json::{SlotHint, Str, Value};
 
 use self::filter::Filter;
 
-pub use json_path::{JsonPath, PathError};
+pub use json_path::{JsonPath, PathError, WalkLimit};
 pub use normalized::NormalizedPath;
 pub(crate) use parse::parse;
 pub use select::Node;
@@ -26,6 +26,23 @@ pub(crate) use walk::{Around, Halt, step_into, walk};
 /// The largest number of segments of one path that may select several nodes.
 /// The walk recurses once a leap, so this bounds its stack; no path that a person wrote comes near it.
 pub(crate) const LEAPS_MAX: usize = 64;
+
+/// What an operand is at first sight, where most operands are a constant or single steps from something borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sight<'v> {
+    At(&'v Value),
+    /// Single steps that lead nowhere.
+    Nowhere,
+    /// It has to be evaluated.
+    Hidden,
+}
+
+impl<'v> From<Option<&'v Value>> for Sight<'v> {
+    #[inline]
+    fn from(found: Option<&'v Value>) -> Self {
+        found.map_or(Self::Nowhere, Self::At)
+    }
+}
 
 /// A compiled path without its root.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use jaren_json::Value;
 
 use super::walk::Track;
-use super::{JsonPath, NormalizedPath};
+use super::{JsonPath, NormalizedPath, WalkLimit};
 
 /// A node that a path selects (RFC 9535 1.1).
 #[derive(Clone, Debug, PartialEq)]
@@ -23,25 +23,25 @@ impl JsonPath {
     ///
     /// let store = value!({"books": [{"title": "Emma", "price": 9}, {"title": "Ulysses", "price": 22}]});
     /// let cheap = JsonPath::parse("$.books[?@.price < 10].title")?;
-    /// for node in cheap.select(&store) {
+    /// for node in cheap.select(&store)? {
     ///     assert_eq!(node.value, "Emma");
     ///     assert_eq!(node.path.as_str(), "$['books'][0]['title']");
     /// }
-    /// # Ok::<(), jaren_query::PathError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn select<'v>(&self, document: &'v Value) -> Vec<Node<'v>> {
+    pub fn select<'v>(&self, document: &'v Value) -> Result<Vec<Node<'v>>, WalkLimit> {
         let mut nodes = Vec::new();
         self.walk(&mut Trail(Vec::new()), (document, None), &mut |trail, value, place| {
             nodes.push(Node { value, path: trail.path(document, place) });
-        });
-        nodes
+        })?;
+        Ok(nodes)
     }
 
     /// The values of those nodes.
-    pub fn values<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
+    pub fn values<'v>(&self, document: &'v Value) -> Result<Vec<&'v Value>, WalkLimit> {
         let mut values = Vec::new();
-        self.walk(&mut (), (document, ()), &mut |(), value, ()| values.push(value));
-        values
+        self.walk(&mut (), (document, ()), &mut |(), value, ()| values.push(value))?;
+        Ok(values)
     }
 }
 

@@ -77,22 +77,22 @@ fn track_into<'v, T: Track>(track: &mut T, node: Node<'v, T>, steps: &[Step]) ->
 }
 
 impl Path {
-    /// Calls `found` with each node that the path selects from `start`, in order; filters see `document`.
+    /// Calls `found` with each node that the path selects from `start`, in order.
     pub(crate) fn walk<'v, T: Track>(
         &self,
         track: &mut T,
-        document: &Value,
+        around: Around<'_>,
         start: Node<'v, T>,
         found: &mut dyn FnMut(&mut T, Node<'v, T>),
-    ) {
-        let Some(node) = track_into(track, start, &self.head) else { return };
-        let around = Around { root: document, budget: &Budget::new(u64::MAX) };
+    ) -> Result<(), Spent> {
+        let Some(node) = track_into(track, start, &self.head) else { return Ok(()) };
         let walked = walk::<_, Infallible>(track, around, node, &self.leaps, &mut |track, node| {
             found(track, node);
             Ok(())
         });
         match walked {
-            Ok(()) | Err(Halt::Spent) => {}
+            Ok(()) => Ok(()),
+            Err(Halt::Spent) => Err(Spent),
             Err(Halt::By(never)) => match never {},
         }
     }

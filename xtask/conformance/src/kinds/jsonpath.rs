@@ -31,10 +31,11 @@ pub(super) fn select(path: &str, input: &Value) -> Option<Nodes> {
     let path = JsonPath::parse(path).ok()?;
     let mut track = Paths(vec![NormalizedPath::root()]);
     let (mut values, mut places) = (Vec::new(), Vec::new());
-    path.walk(&mut track, (input, 0), &mut |_, value, place| {
+    let walked = path.walk(&mut track, (input, 0), &mut |_, value, place| {
         values.push(value.clone());
         places.push(place);
     });
+    walked.ok()?;
     let paths = places.into_iter().filter_map(|place| track.0.get(place));
     Some(Nodes { values: Array::from(values), paths: paths.map(NormalizedPath::as_str).collect() })
 }
