@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, Expected, FamilyQuery, MemoryStorage, Outcome, Page, Retention, Seq, SessionBatch,
-    SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored, Write,
+    Address, At, Batch, DocumentsQuery, Expected, FamilyQuery, MemoryStorage, Order, Outcome, Page,
+    Retention, Scope, Seq, SessionBatch, SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored,
+    Write,
 };
 use jaren_host::Millis;
 
@@ -12,6 +13,7 @@ use crate::draw::Draw;
 use crate::steps::{base_of, delta_of, id, retire};
 
 const SESSIONS: [&str; 4] = ["one", "two", "three", "four"];
+const SCOPES: [Scope; 4] = [Scope::Session, Scope::Session, Scope::Conversation(3), Scope::Task(30)];
 const KINDS: [&str; 2] = ["kit.run", "kit.job"];
 
 /// Runs `groups` groups of random batches from a seed on storages that `next` hands out, one a group, which must all
@@ -78,19 +80,25 @@ async fn part(draw: &mut Draw, oracle: &Arc<dyn Storage>, name: &str) -> Session
 }
 
 fn address(draw: &mut Draw) -> Address {
-    match draw.below(3) {
+    let address = match draw.below(5) {
         0 => Address::singleton("kit.state"),
         1 => Address::singleton("kit.newest"),
+        2 => Address::member("kit.bulk", draw.pick(&["", "a", "b"])),
         _ => Address::member("kit.f", draw.pick(&["", "a", "b", "a\0b", "ü"])),
-    }
+    };
+    address.within(draw.pick(&SCOPES))
 }
 
 async fn write(draw: &mut Draw, oracle: &Arc<dyn Storage>, name: &str, address: Address) -> Write {
     let living = oracle.document(id(name), address.clone(), At::Current).await.expect("a document");
-    let retention = if address.kind() == "kit.newest" { Retention::Current } else { Retention::Full };
+    let retention = match address.kind() {
+        "kit.newest" => Retention::Current,
+        "kit.bulk" => Retention::Bulk,
+        _ => Retention::Full,
+    };
     match living {
         Some(_) if draw.once_in(6) => retire(&address),
-        Some(stored) if !draw.once_in(4) => {
+        Some(stored) if !draw.once_in(if retention == Retention::Bulk { 2 } else { 4 }) => {
             let new = draw.changed(&stored.value);
             let version = if draw.once_in(30) { 9 } else { stored.version };
             delta_of(&address, &stored.value, &new, version)
@@ -128,13 +136,20 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         };
         assert_eq!(read(subject).await, read(oracle).await, "{place}, {address} of {name} at {point:?}");
 
-        let mut query = FamilyQuery::new(id(name), "kit.f");
-        (query.at, query.limit) = (point, limit);
+        let mut query = FamilyQuery::new(id(name), draw.pick(&["kit.f", "kit.bulk"]));
+        (query.at, query.limit, query.scope) = (point, limit, draw.pick(&SCOPES));
+        query.order = draw.pick(&[Order::Ascending, Order::Descending]);
         query.after = draw.once_in(2).then(|| "a".into());
         let family = async |storage: &Arc<dyn Storage>| -> Result<Page<Stored>, StorageErrorKind> {
             storage.family(query.clone()).await.map_err(|error| error.kind())
         };
         assert_eq!(family(subject).await, family(oracle).await, "{place}, {query:?}");
+
+        let mut query = DocumentsQuery::new(id(name), draw.pick(&SCOPES));
+        (query.at, query.limit) = (point, limit);
+        query.after = draw.once_in(2).then(|| Address::member("kit.f", "a"));
+        let list = async |storage: &Arc<dyn Storage>| storage.documents(query.clone()).await.expect("a page");
+        assert_eq!(list(subject).await, list(oracle).await, "{place}, {query:?}");
     }
     let mut query = SessionsQuery::kind(draw.pick(&KINDS)).limit(draw.index(3) + 1);
     if draw.once_in(2) {

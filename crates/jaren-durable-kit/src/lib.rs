@@ -104,6 +104,8 @@ macro_rules! laws {
             documents::values_come_back_exactly
             documents::a_small_change_is_stored_small
             documents::a_version_change_is_a_base
+            documents::bulk_is_stored_newest_and_counted
+            documents::scopes_are_told_apart
             listings::families_page_in_key_order
             listings::a_family_at_a_point_has_its_members_then
             listings::sessions_page_by_kind_and_label

@@ -232,6 +232,9 @@ pub enum RefusalKind {
         /// The delta's version.
         found: u32,
     },
+    /// A delta over a document of bulk retention, which is stored whole.
+    #[error("a delta of a document of bulk retention; write it whole")]
+    Bulk,
     /// A base with another retention than the document was created with.
     #[error("the document was created with another retention, which cannot change")]
     Retention,
@@ -327,6 +330,7 @@ impl Write {
                 Err(RefusalKind::Retention)
             }
             (Self::Delta { .. } | Self::Retire { .. }, None) => Err(RefusalKind::Unknown),
+            (Self::Delta { .. }, Some((_, Retention::Bulk))) => Err(RefusalKind::Bulk),
             (Self::Delta { version, .. }, Some((stored, _))) if *version != stored => {
                 Err(RefusalKind::Version { stored, found: *version })
             }

@@ -41,6 +41,7 @@
 mod batch;
 mod body;
 mod error;
+mod kinds;
 pub mod limits;
 mod memory;
 mod names;
@@ -52,11 +53,12 @@ mod upkeep;
 pub use batch::{Batch, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write};
 pub use body::{Body, BodyError};
 pub use error::{Retry, StorageError, StorageErrorKind};
+pub use kinds::{Family, Migrate, Singleton};
 pub use memory::MemoryStorage;
-pub use names::{Address, Family, InvalidName, Retention, Seq, SessionId, Singleton};
+pub use names::{Address, InvalidName, Retention, Scope, Seq, SessionId};
 pub use records::{
-    At, Change, Commit, FamilyQuery, LabelChanges, Labels, Page, Replay, Revision, SessionRecord,
-    SessionsQuery, Stored, Tail,
+    At, BulkChange, Change, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, LabelChanges, Labels, Order,
+    Page, Replay, Revision, SessionRecord, SessionsQuery, Stored, Tail,
 };
 pub use session::{CommitError, Draft, Receipt, Refreshed, Session, SessionError};
 pub use storage::{BoxFuture, Storage};

@@ -12,8 +12,9 @@ use tokio::sync::watch;
 
 use self::state::State;
 use crate::{
-    Address, At, Batch, BoxFuture, Commit, FamilyQuery, Integrity, Keep, Outcome, Page, Pruned, Retry, Seq,
-    SessionId, SessionRecord, SessionsQuery, Size, Storage, StorageError, StorageErrorKind, Stored, Upkeep,
+    Address, At, Batch, BoxFuture, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity, Keep,
+    Outcome, Page, Pruned, Retry, Seq, SessionId, SessionRecord, SessionsQuery, Size, Storage, StorageError,
+    StorageErrorKind, Stored, Upkeep,
 };
 
 /// Sessions in memory, gone with the process: durable against nothing, otherwise under the same laws.
@@ -79,6 +80,10 @@ impl Storage for MemoryStorage {
 
     fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
         Box::pin(async move { self.state().family(&query) })
+    }
+
+    fn documents(&self, query: DocumentsQuery) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>> {
+        Box::pin(async move { self.state().documents(&query) })
     }
 
     fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>> {

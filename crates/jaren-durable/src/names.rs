@@ -107,13 +107,40 @@ pub enum Retention {
     Full,
     /// Only the newest revision can be read.
     Current,
+    /// Only the newest value is stored, whole, and the change log counts it instead of holding it: for masses of
+    /// documents, such as ingested facts and staged pages. Handles never keep it in memory.
+    Bulk,
 }
 
-/// Where a document lives in its session: a kind, and for a member of a family its key.
+/// What a document belongs to, and ends with (durable A32, A35).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Scope {
+    /// The session: it lives until it is retired.
+    #[default]
+    Session,
+    /// The conversation of that id: it lives until it is retired.
+    Conversation(u64),
+    /// The task of that id: it is retired by the commit that makes the task terminal.
+    Task(u64),
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session => f.write_str("session"),
+            Self::Conversation(id) => write!(f, "conversation {id}"),
+            Self::Task(id) => write!(f, "task {id}"),
+        }
+    }
+}
+
+/// Where a document lives in its session: a scope, a kind, and for a member of a family its key.
 ///
-/// The singleton of a kind and the family member with the key `""` are two different addresses (durable A32).
+/// The singleton of a kind and the family member with the key `""` are two different addresses, and so is the same
+/// kind in another scope (durable A32). Addresses are ordered by scope, kind and key; the singleton comes first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address {
+    scope: Scope,
     kind: Arc<str>,
     key: Option<Arc<str>>,
 }
@@ -121,12 +148,23 @@ pub struct Address {
 impl Address {
     /// The one document of that kind.
     pub fn singleton(kind: impl Into<Arc<str>>) -> Self {
-        Self { kind: kind.into(), key: None }
+        Self { scope: Scope::Session, kind: kind.into(), key: None }
     }
 
     /// The member of that family with that key. A key may be any text, NUL included.
     pub fn member(kind: impl Into<Arc<str>>, key: impl Into<Arc<str>>) -> Self {
-        Self { kind: kind.into(), key: Some(key.into()) }
+        Self { scope: Scope::Session, kind: kind.into(), key: Some(key.into()) }
+    }
+
+    /// The same kind and key in a scope.
+    #[must_use]
+    pub fn within(self, scope: Scope) -> Self {
+        Self { scope, ..self }
+    }
+
+    /// The scope.
+    pub fn scope(&self) -> Scope {
+        self.scope
     }
 
     /// The kind.
@@ -146,79 +184,12 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.scope != Scope::Session {
+            write!(f, "{} of ", self.scope)?;
+        }
         match &self.key {
             None => f.write_str(&self.kind),
             Some(key) => write!(f, "{}[{key:?}]", self.kind),
         }
-    }
-}
-
-/// The definition of a kind of document of which a session has at most one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Singleton {
-    kind: &'static str,
-    version: u32,
-    retention: Retention,
-}
-
-impl Singleton {
-    /// A kind, its schema version (from 1), and full retention.
-    pub const fn new(kind: &'static str, version: u32) -> Self {
-        Self { kind, version, retention: Retention::Full }
-    }
-
-    /// The same with only the newest revision readable.
-    #[must_use]
-    pub const fn current(self) -> Self {
-        Self { retention: Retention::Current, ..self }
-    }
-
-    /// The kind.
-    pub const fn kind(&self) -> &'static str {
-        self.kind
-    }
-
-    /// Where it lives.
-    pub fn address(&self) -> Address {
-        Address::singleton(self.kind)
-    }
-
-    pub(crate) const fn form(&self) -> (u32, Retention) {
-        (self.version, self.retention)
-    }
-}
-
-/// The definition of a kind of document of which a session has any number, told apart by a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Family {
-    kind: &'static str,
-    version: u32,
-    retention: Retention,
-}
-
-impl Family {
-    /// A kind, its schema version (from 1), and full retention.
-    pub const fn new(kind: &'static str, version: u32) -> Self {
-        Self { kind, version, retention: Retention::Full }
-    }
-
-    /// The same with only the newest revision readable.
-    #[must_use]
-    pub const fn current(self) -> Self {
-        Self { retention: Retention::Current, ..self }
-    }
-
-    /// The kind.
-    pub const fn kind(&self) -> &'static str {
-        self.kind
-    }
-
-    /// Where the member with that key lives.
-    pub fn address(&self, key: &str) -> Address {
-        Address::member(self.kind, key)
-    }
-
-    pub(crate) const fn form(&self) -> (u32, Retention) {
-        (self.version, self.retention)
     }
 }

@@ -7,7 +7,8 @@ use jaren_host::Millis;
 use jaren_json::{Value, delta};
 
 use crate::{
-    Address, Body, BodyError, Retention, Retry, Seq, SessionId, StorageError, StorageErrorKind, limits,
+    Address, Body, BodyError, Family, Retention, Retry, Scope, Seq, SessionId, StorageError,
+    StorageErrorKind, limits,
 };
 
 /// A session's labels by name.
@@ -163,14 +164,41 @@ pub struct Commit {
     pub time: Millis,
     /// The labels that it set, or with `None` removed, as the batch listed them.
     pub labels: LabelChanges,
-    /// The documents that it changed, in the order of the batch.
+    /// The documents that it changed, in the order of the batch; those of bulk retention are only counted.
     pub changes: Vec<Change>,
+    /// What it did to documents of bulk retention, by scope and kind.
+    pub bulk: Vec<BulkChange>,
+}
+
+/// How many documents of bulk retention of one kind a commit changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BulkChange {
+    /// Their scope.
+    pub scope: Scope,
+    /// Their kind.
+    pub kind: Arc<str>,
+    /// Documents created or replaced.
+    pub written: u64,
+    /// Documents retired.
+    pub retired: u64,
+}
+
+impl BulkChange {
+    /// Counts a write to a document of bulk retention.
+    pub fn count(all: &mut Vec<Self>, address: &Address, retired: bool) {
+        let of_kind = |one: &&mut Self| one.scope == address.scope() && &*one.kind == address.kind();
+        let (written, retired) = (u64::from(!retired), u64::from(retired));
+        match all.iter_mut().find(of_kind) {
+            Some(one) => (one.written, one.retired) = (one.written + written, one.retired + retired),
+            None => all.push(Self { scope: address.scope(), kind: address.kind().into(), written, retired }),
+        }
+    }
 }
 
 impl Commit {
     /// A commit that has changed nothing yet.
     pub fn new(seq: Seq, time: Millis) -> Self {
-        Self { seq, time, labels: Vec::new(), changes: Vec::new() }
+        Self { seq, time, labels: Vec::new(), changes: Vec::new(), bulk: Vec::new() }
     }
 
     /// Bytes of its bodies.
@@ -233,27 +261,82 @@ pub struct Page<T> {
     pub more: bool,
 }
 
+/// The direction of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// From the least on.
+    #[default]
+    Ascending,
+    /// From the greatest on.
+    Descending,
+}
+
 /// Which members of a family to read.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FamilyQuery {
     /// The session.
     pub session: SessionId,
+    /// The scope.
+    pub scope: Scope,
     /// The family.
     pub kind: Arc<str>,
     /// The point in history.
     pub at: At,
-    /// Only members whose key is greater (in byte order).
+    /// The direction, by the byte order of the keys.
+    pub order: Order,
+    /// Only members whose key is beyond it in the direction.
     pub after: Option<Arc<str>>,
     /// At most so many; [`limits::PAGE_ITEMS_MAX`] if greater.
     pub limit: usize,
 }
 
 impl FamilyQuery {
-    /// The first page of a family's current members.
+    /// The first page of a family's current members in the scope of the session, ascending.
     pub fn new(session: SessionId, kind: impl Into<Arc<str>>) -> Self {
-        Self { session, kind: kind.into(), at: At::Current, after: None, limit: limits::PAGE_ITEMS_MAX }
+        let (scope, at, order, limit) =
+            (Scope::Session, At::Current, Order::Ascending, limits::PAGE_ITEMS_MAX);
+        Self { session, scope, kind: kind.into(), at, order, after: None, limit }
     }
+
+    /// The first page of the current members of that family in its scope, ascending.
+    pub fn of(session: SessionId, family: &Family) -> Self {
+        Self { scope: family.scope(), ..Self::new(session, family.kind()) }
+    }
+}
+
+/// Which documents of one scope to list, in the order of their addresses.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DocumentsQuery {
+    /// The session.
+    pub session: SessionId,
+    /// The scope, exactly.
+    pub scope: Scope,
+    /// The point in history.
+    pub at: At,
+    /// Only documents beyond this address.
+    pub after: Option<Address>,
+    /// At most so many; [`limits::PAGE_ITEMS_MAX`] if greater.
+    pub limit: usize,
+}
+
+impl DocumentsQuery {
+    /// The first page of the documents that live in a scope.
+    pub fn new(session: SessionId, scope: Scope) -> Self {
+        Self { session, scope, at: At::Current, after: None, limit: limits::PAGE_ITEMS_MAX }
+    }
+}
+
+/// A document without its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentRecord {
+    /// Where it lives.
+    pub address: Address,
+    /// What reads can see of its past.
+    pub retention: Retention,
+    /// The commit that created it.
+    pub created: Seq,
 }
 
 /// Which sessions to list, in the order of their creation or against it.

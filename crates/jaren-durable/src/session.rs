@@ -16,12 +16,15 @@ use jaren_host::Millis;
 use jaren_json::Value;
 
 pub use self::draft::Draft;
+use self::draft::Intent;
 pub use self::error::{CommitError, SessionError};
-use self::plan::Plan;
+use self::plan::{Looked, Plan};
 use self::view::{Known, View};
+use crate::kinds::Form;
 use crate::{
-    Address, At, Batch, Conflict, Expected, Family, FamilyQuery, Labels, Outcome, Retry, Seq, SessionId,
-    Singleton, Storage, StorageError, StorageErrorKind, limits,
+    Address, At, Batch, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Labels, Order, Outcome,
+    Page, Retention, Retry, Seq, SessionId, Singleton, Storage, StorageError, StorageErrorKind, Stored,
+    limits,
 };
 
 /// A handle of one session. Any number may exist, in any process; the storage decides which commit is first.
@@ -114,28 +117,62 @@ impl Session {
 
     /// The document of that kind.
     pub async fn document(&mut self, kind: &Singleton) -> Result<Option<Value>, SessionError> {
-        self.value(kind.address(), kind.form().0).await
+        self.value(kind.address(), kind.form()).await
     }
 
     /// The member of that family with that key.
     pub async fn member(&mut self, family: &Family, key: &str) -> Result<Option<Value>, SessionError> {
-        self.value(family.address(key), family.form().0).await
+        self.value(family.address(key), family.form()).await
     }
 
-    /// All members of that family, in the byte order of their keys. Read once, then known.
+    /// All members of that family, in the byte order of their keys. Read once, then known, unless they are of bulk
+    /// retention. A family that grows for ever is read by [`page`](Self::page).
     pub async fn family(&mut self, family: &Family) -> Result<Vec<(Arc<str>, Value)>, SessionError> {
         self.settled()?;
-        if !self.view.is_complete(family.kind()) {
-            self.load_family(family.kind()).await?;
+        let (form, mut members) = (family.form(), Vec::new());
+        if form.retention == Retention::Bulk {
+            let mut after = None;
+            loop {
+                let page = self.page(family, Order::Ascending, after, limits::PAGE_ITEMS_MAX).await?;
+                after = page.items.last().map(|(key, _)| key.clone());
+                members.extend(page.items);
+                if !page.more {
+                    return Ok(members);
+                }
+            }
         }
-        let mut members = Vec::new();
-        for (address, stored) in self.view.members(family.kind()) {
-            error::check_version(address, stored.version, family.form().0)?;
+        if !self.view.is_complete(form.scope, form.kind) {
+            self.load_family(family).await?;
+        }
+        for (address, stored) in self.view.members(form.scope, form.kind) {
             if let Some(key) = address.shared_key() {
-                members.push((key.clone(), stored.value.clone()));
+                members.push((key.clone(), form.read(stored)?));
             }
         }
         Ok(members)
+    }
+
+    /// Members of that family beyond a key, at most `limit`, read from the storage and not kept.
+    pub async fn page(
+        &self,
+        family: &Family,
+        order: Order,
+        after: Option<Arc<str>>,
+        limit: usize,
+    ) -> Result<Page<(Arc<str>, Value)>, SessionError> {
+        self.settled()?;
+        let mut page = Page { items: Vec::new(), more: false };
+        let Some(head) = self.head else { return Ok(page) };
+        let mut query = FamilyQuery::of(self.id.clone(), family);
+        (query.at, query.order, query.after, query.limit) = (At::Seq(head), order, after, limit);
+        let found = self.storage.family(query).await.map_err(error::reading)?;
+        for stored in &found.items {
+            if let Some(key) = stored.address.shared_key() {
+                page.items.push((key.clone(), family.read(stored)?));
+            }
+        }
+        page.more = found.more;
+        Ok(page)
     }
 
     /// The commit that last changed the document, and the one that created it, if this handle knows it to live.
@@ -158,16 +195,45 @@ impl Session {
         if change.head() != self.head {
             return Err(CommitError::Conflict(self.outdated(&change)));
         }
-        for address in change.addresses() {
-            self.load(address).await?;
-        }
-        let plan = Plan::new(&self.view, &self.labels, &change)?;
+        let looked = self.look(&change).await?;
+        let plan = Plan::new(&self.view, &self.labels, &change, &looked)?;
         if plan.is_empty()
             && let Some(head) = self.head
         {
             return Ok(Receipt { seq: head, time: self.updated });
         }
         self.apply(plan).await
+    }
+
+    /// Reads what the change needs to know: mostly nothing, because the view has it.
+    async fn look(&mut self, change: &Draft) -> Result<Looked, SessionError> {
+        let mut looked = Looked::default();
+        for (address, intent) in change.documents() {
+            match intent {
+                Intent::Put { .. } if intent.is_bulk() => {}
+                Intent::Retire { .. } if intent.is_bulk() => {
+                    if self.read(address).await?.is_some() {
+                        looked.bulk.insert(address.clone());
+                    }
+                }
+                _ => self.load(address).await?,
+            }
+        }
+        for scope in change.scopes() {
+            let Some(head) = self.head else { break };
+            let mut query = DocumentsQuery::new(self.id.clone(), scope);
+            query.at = At::Seq(head);
+            loop {
+                let page = self.storage.documents(query.clone()).await.map_err(error::reading)?;
+                query.after = page.items.last().map(|record| record.address.clone());
+                looked.scopes.extend(page.items);
+                // Beyond this the storage would refuse the batch, so there is no need to hold more.
+                if !page.more || looked.scopes.len() > limits::SESSION_WRITES_MAX {
+                    break;
+                }
+            }
+        }
+        Ok(looked)
     }
 
     async fn apply(&mut self, mut plan: Plan) -> Result<Receipt, CommitError> {
@@ -283,26 +349,32 @@ impl Session {
         Conflict { session: self.id.clone(), expected, found: self.head }
     }
 
-    async fn value(&mut self, address: Address, version: u32) -> Result<Option<Value>, SessionError> {
+    async fn value(&mut self, address: Address, form: Form) -> Result<Option<Value>, SessionError> {
         self.settled()?;
+        if form.retention == Retention::Bulk {
+            return self.read(&address).await?.map(|stored| form.read(&stored)).transpose();
+        }
         self.load(&address).await?;
-        let Some(stored) = self.view.get(&address).living() else { return Ok(None) };
-        error::check_version(&address, stored.version, version)?;
-        Ok(Some(stored.value.clone()))
+        self.view.get(&address).living().map(|stored| form.read(stored)).transpose()
     }
 
     async fn load(&mut self, address: &Address) -> Result<(), SessionError> {
         if matches!(self.view.get(address), Known::Unread) {
-            let at = At::Seq(self.head());
-            let found = self.storage.document(self.id.clone(), address.clone(), at).await;
-            let found = found.map_err(error::reading)?;
+            let found = self.read(address).await?;
             self.view.insert(address.clone(), found);
         }
         Ok(())
     }
 
-    async fn load_family(&mut self, kind: &str) -> Result<(), SessionError> {
-        let mut query = FamilyQuery::new(self.id.clone(), kind);
+    /// Reads a document as of the head; a session that does not exist has none.
+    async fn read(&self, address: &Address) -> Result<Option<Stored>, SessionError> {
+        let Some(head) = self.head else { return Ok(None) };
+        let found = self.storage.document(self.id.clone(), address.clone(), At::Seq(head)).await;
+        found.map_err(error::reading)
+    }
+
+    async fn load_family(&mut self, family: &Family) -> Result<(), SessionError> {
+        let mut query = FamilyQuery::of(self.id.clone(), family);
         query.at = At::Seq(self.head());
         loop {
             let page = self.storage.family(query.clone()).await.map_err(error::reading)?;
@@ -314,7 +386,7 @@ impl Session {
                 break;
             }
         }
-        self.view.complete(kind);
+        self.view.complete(family.scope(), family.kind());
         Ok(())
     }
 }

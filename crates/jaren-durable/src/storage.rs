@@ -5,8 +5,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::{
-    Address, At, Batch, Commit, FamilyQuery, Outcome, Page, Seq, SessionId, SessionRecord, SessionsQuery,
-    StorageError, Stored,
+    Address, At, Batch, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Outcome, Page, Seq, SessionId,
+    SessionRecord, SessionsQuery, StorageError, Stored,
 };
 
 /// A boxed future, as a trait object's method returns it.
@@ -34,7 +34,7 @@ pub trait Storage: Send + Sync + Debug + 'static {
 
     /// One document at a point; none if the session or a document there and then does not exist.
     ///
-    /// Reading a document of current retention as of a commit before its newest revision is an error of kind
+    /// Reading a document of current or bulk retention as of a commit before its newest revision is an error of kind
     /// [`NotRetained`](crate::StorageErrorKind::NotRetained), as is a point that was [pruned](crate::Upkeep::prune).
     fn document(
         &self,
@@ -43,8 +43,11 @@ pub trait Storage: Send + Sync + Debug + 'static {
         at: At,
     ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>>;
 
-    /// The living members of a family at a point, in the byte order of their keys.
+    /// The living members of a family at a point, in the byte order of their keys or against it.
     fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>>;
+
+    /// The living documents of one scope at a point, of all kinds, in the order of their addresses.
+    fn documents(&self, query: DocumentsQuery) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>>;
 
     /// The sessions of a kind, and with a label, in the order of their creation.
     fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>>;

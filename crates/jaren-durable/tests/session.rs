@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Commit, CommitError, Family, FamilyQuery, MemoryStorage, Outcome, Page,
-    Retry, Seq, Session, SessionError, SessionId, SessionRecord, SessionsQuery, Singleton, Storage,
-    StorageError, StorageErrorKind, Stored,
+    Address, At, Batch, BoxFuture, Commit, CommitError, DocumentRecord, DocumentsQuery, Family, FamilyQuery,
+    MemoryStorage, Outcome, Page, Retry, Seq, Session, SessionError, SessionId, SessionRecord, SessionsQuery,
+    Singleton, Storage, StorageError, StorageErrorKind, Stored,
 };
 use jaren_json::{Value, value};
 
@@ -71,6 +71,10 @@ impl Storage for Wrapped {
 
     fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
         self.count().family(query)
+    }
+
+    fn documents(&self, query: DocumentsQuery) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>> {
+        self.count().documents(query)
     }
 
     fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>> {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, Batch, Committed, Conflict, Expected, Labels, Outcome, Refusal, Retention, Seq, SessionBatch,
-    SessionId, Write,
+    Address, Batch, Body, BulkChange, Committed, Conflict, Expected, Labels, Outcome, Refusal, Retention,
+    Seq, SessionBatch, SessionId, Write,
 };
 use jaren_host::Millis;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -145,11 +145,8 @@ impl Memory {
         let known = known.ok_or_else(|| Fault::corrupt("a session vanished within a transaction"))?;
         let seq = known.head.next();
         let entry = Entry { connection, session: known.number, seq: as_i64(seq.get())? };
-        let label_changes = match part.labels.as_slice() {
-            [] => None,
-            labels => Some(row::label_changes_text(labels)?),
-        };
-        entry.append(COMMIT, Form::Commit, time.get(), label_changes.as_deref())?;
+        let summary = row::summary_text(&part.labels, &bulk_changes(part, &checked.living))?;
+        entry.append(COMMIT, Form::Commit, time.get(), summary.as_deref())?;
         for (write, living) in part.writes.iter().zip(checked.living) {
             match entry.write(write, living)? {
                 Some(living) => known.living.insert(write.address().clone(), living),
@@ -176,7 +173,7 @@ impl Known {
         )?;
         let (member, key) = row::key(address);
         let found = statement
-            .query_row(params![self.number, address.kind(), member, key], |row| {
+            .query_row(params![self.number, row::kind(address.scope(), address.kind()), member, key], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?))
             })
             .optional()?;
@@ -207,7 +204,7 @@ impl Entry<'_> {
     fn write(&self, write: &Write, living: Option<Living>) -> Result<Option<Living>, Fault> {
         match (write, living) {
             (Write::Base { version, body, .. }, Some(living)) => {
-                self.append(living.number, Form::Base, i64::from(*version), Some(body.as_str()))?;
+                self.base(living, *version, body)?;
                 if living.version != *version {
                     self.set_version(living.number, *version)?;
                 }
@@ -215,21 +212,37 @@ impl Entry<'_> {
             }
             (Write::Base { address, retention, version, body }, None) => {
                 let number = self.create_document(address, *retention, *version)?;
-                self.append(number, Form::Base, i64::from(*version), Some(body.as_str()))?;
-                Ok(Some(Living { number, version: *version, retention: *retention }))
+                let living = Living { number, version: *version, retention: *retention };
+                self.base(living, *version, body)?;
+                Ok(Some(living))
             }
             (Write::Delta { version, body, .. }, Some(living)) => {
                 self.append(living.number, Form::Delta, i64::from(*version), Some(body.as_str()))?;
                 Ok(Some(living))
             }
             (Write::Retire { .. }, Some(living)) => {
-                self.append(living.number, Form::Retired, 0, None)?;
+                if living.retention == Retention::Bulk {
+                    let sql = "DELETE FROM bulk WHERE document = ?1";
+                    self.connection.prepare_cached(sql)?.execute([living.number])?;
+                } else {
+                    self.append(living.number, Form::Retired, 0, None)?;
+                }
                 let sql = "UPDATE documents SET retired = ?2 WHERE number = ?1";
                 self.connection.prepare_cached(sql)?.execute([living.number, self.seq])?;
                 Ok(None)
             }
             _ => Err(Fault::corrupt("a write of an unknown form passed the checks")),
         }
+    }
+
+    fn base(&self, living: Living, version: u32, body: &Body) -> Result<(), Fault> {
+        if living.retention != Retention::Bulk {
+            return self.append(living.number, Form::Base, i64::from(version), Some(body.as_str()));
+        }
+        let sql = "INSERT OR REPLACE INTO bulk (document, seq, version, body) VALUES (?1, ?2, ?3, ?4)";
+        let values = params![living.number, self.seq, version, body.as_str()];
+        self.connection.prepare_cached(sql)?.execute(values)?;
+        Ok(())
     }
 
     fn set_version(&self, document: i64, version: u32) -> Result<(), Fault> {
@@ -245,9 +258,26 @@ impl Entry<'_> {
         )?;
         let (member, key) = row::key(address);
         let retention = row::retention_number(retention)?;
-        let values = params![self.session, address.kind(), member, key, retention, version, self.seq];
+        let kind = row::kind(address.scope(), address.kind());
+        let values = params![self.session, kind, member, key, retention, version, self.seq];
         Ok(statement.insert(values)?)
     }
+}
+
+/// What the part does to documents of bulk retention, counted by kind.
+fn bulk_changes(part: &SessionBatch, living: &[Option<Living>]) -> Vec<BulkChange> {
+    let mut changes = Vec::new();
+    for (write, living) in part.writes.iter().zip(living) {
+        let retention = match (write, living) {
+            (_, Some(living)) => living.retention,
+            (Write::Base { retention, .. }, None) => *retention,
+            _ => continue,
+        };
+        if retention == Retention::Bulk {
+            BulkChange::count(&mut changes, write.address(), matches!(write, Write::Retire { .. }));
+        }
+    }
+    changes
 }
 
 fn create_session(

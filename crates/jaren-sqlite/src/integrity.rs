@@ -4,9 +4,10 @@ use jaren_durable::{Body, Integrity, Replay, Seq};
 use rusqlite::{Connection, Row};
 
 use crate::fault::Fault;
+use crate::open;
 use crate::read::ReadFault;
 use crate::row;
-use crate::schema::{COMMIT, Form};
+use crate::schema::{COMMIT, Form, WITH_BULK};
 
 /// SQLite's own check of its pages and indexes, then ours of what the rows say. Inside one read transaction.
 pub(crate) fn check(connection: &Connection) -> Result<Integrity, ReadFault> {
@@ -43,7 +44,8 @@ fn rows(connection: &Connection, report: &mut Integrity) -> Result<(), Fault> {
         }
     }
     labels(connection, report)?;
-    revisions(connection, report)
+    revisions(connection, report)?;
+    if open::schema_version(connection)? >= WITH_BULK { bulk(connection, report) } else { Ok(()) }
 }
 
 fn count(connection: &Connection, sql: &str) -> Result<u64, Fault> {
@@ -77,7 +79,7 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
     ),
     (
         "SELECT DISTINCT s.id FROM documents d JOIN sessions s ON s.number = d.session
-         WHERE (d.retired IS NOT NULL) <> EXISTS (SELECT 1 FROM log
+         WHERE d.retention <> 2 AND (d.retired IS NOT NULL) <> EXISTS (SELECT 1 FROM log
            WHERE session = d.session AND document = d.number AND form = 3 AND seq IS d.retired)",
         "a document's end is not what the log says",
     ),
@@ -128,6 +130,30 @@ fn revisions(connection: &Connection, report: &mut Integrity) -> Result<(), Faul
         report.revisions = report.revisions.saturating_add(u64::from(document.next(row)?));
     }
     document.end(report);
+    Ok(())
+}
+
+/// Every living document of bulk retention has a value of the version that its row names, and nothing else has.
+fn bulk(connection: &Connection, report: &mut Integrity) -> Result<(), Fault> {
+    let mut statement = connection.prepare(
+        "SELECT s.id, d.version, b.version, b.body
+         FROM documents d JOIN sessions s ON s.number = d.session LEFT JOIN bulk b ON b.document = d.number
+         WHERE d.retention = 2 AND d.retired IS NULL",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut values = 0u64;
+    while let Some(row) = rows.next()? {
+        let body = row.get::<_, Option<String>>(3)?.map(Body::stored);
+        values = values.saturating_add(u64::from(body.is_some()));
+        let readable = body.is_some_and(|body| body.value().is_ok());
+        if !readable || row.get::<_, i64>(1)? != row.get::<_, i64>(2)? {
+            report.report(Some(&row.get::<_, String>(0)?), "a value of bulk retention cannot be read");
+        }
+    }
+    report.revisions = report.revisions.saturating_add(values);
+    if count(connection, "SELECT count(*) FROM bulk")? != values {
+        report.report(None, "there are values of bulk retention that no document has");
+    }
     Ok(())
 }
 

@@ -62,8 +62,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Commit, FamilyQuery, Integrity, Keep, Outcome, Page, Pruned, Retry, Seq,
-    SessionId, SessionRecord, SessionsQuery, Size, Storage, StorageError, StorageErrorKind, Stored, Upkeep,
+    Address, At, Batch, BoxFuture, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity, Keep,
+    Outcome, Page, Pruned, Retry, Seq, SessionId, SessionRecord, SessionsQuery, Size, Storage, StorageError,
+    StorageErrorKind, Stored, Upkeep,
 };
 
 use self::open::{Found, ReaderSource};
@@ -194,6 +195,10 @@ impl Storage for SqliteStorage {
 
     fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
         Box::pin(self.readers.read("read a family", move |store| read::family(store, &query)))
+    }
+
+    fn documents(&self, query: DocumentsQuery) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>> {
+        Box::pin(self.readers.read("list documents", move |store| read::documents(store, &query)))
     }
 
     fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>> {

@@ -187,8 +187,12 @@ fn upgrade(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<(i32
 
 fn identity(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
     let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    Ok((application, version))
+    Ok((application, schema_version(connection)?))
+}
+
+/// The schema version of the file now; a reader may meet an older one.
+pub(crate) fn schema_version(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 /// Has the file written by way of a log, for good; answers the mode that it is in then.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Body, Change, Commit, FamilyQuery, Labels, Page, Replay, Retention, Revision, Seq,
-    SessionId, SessionRecord, SessionsQuery, StorageError, Stored, limits,
+    Address, At, Body, Change, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Labels, Order, Page,
+    Replay, Retention, Revision, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, Stored, limits,
 };
 use jaren_host::Millis;
-use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fault::Fault;
 use crate::row;
@@ -161,7 +161,13 @@ fn find(
 ) -> Result<Option<DocumentRow>, Fault> {
     let (member, key) = row::key(address);
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params![point.session, address.kind(), member, key, point.at])?;
+    let mut rows = statement.query(params![
+        point.session,
+        row::kind(address.scope(), address.kind()),
+        member,
+        key,
+        point.at
+    ])?;
     rows.next()?.map(|row| document_row(row, 0)).transpose()
 }
 
@@ -177,6 +183,9 @@ fn materialize(
     document: &DocumentRow,
     address: &Address,
 ) -> Result<Stored, ReadFault> {
+    if document.retention == Retention::Bulk {
+        return bulk(connection, point, document, address);
+    }
     if document.retention == Retention::Current && !point.newest {
         let sql = "SELECT 1 FROM log WHERE session = ?1 AND document = ?2 AND seq > ?3 AND form <> 3 LIMIT 1";
         if connection.prepare_cached(sql)?.exists([point.session, document.number, point.at])? {
@@ -206,35 +215,99 @@ fn materialize(
     Err(Fault::corrupt("a stored document has no base").into())
 }
 
+/// The value of a document of bulk retention, if it is not newer than the point, and has not ended since.
+fn bulk(
+    connection: &Connection,
+    point: Point,
+    document: &DocumentRow,
+    address: &Address,
+) -> Result<Stored, ReadFault> {
+    let sql = "SELECT seq, version, body FROM bulk WHERE document = ?1 AND seq <= ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([document.number, point.at])?;
+    let Some(row) = rows.next()? else { return Err(StorageError::not_retained(address).into()) };
+    let (seq, version) = (row::seq(row.get(0)?)?, row::schema_version(row.get(1)?)?);
+    let body = Body::stored(row.get::<_, Arc<str>>(2)?);
+    let corrupt = |error| StorageError::corrupt(address, error);
+    let replay = Replay::base(seq, version, &body).map_err(corrupt)?;
+    Ok(replay.finish(address.clone(), document.retention, document.created))
+}
+
 pub(crate) fn family(connection: &Connection, query: &FamilyQuery) -> Result<Page<Stored>, ReadFault> {
     let mut page = Page { items: Vec::new(), more: false };
     let Some(point) = point(connection, &query.session, query.at)? else { return Ok(page) };
     let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
-    let living = "SELECT number, retention, created, key FROM documents WHERE session = :session
-        AND kind = :kind AND member = 1 AND key > :after AND retired IS NULL AND created <= :at";
-    let first_key = query.after.is_none();
-    let living = if first_key { living.replace("key > :after", "key >= :after") } else { living.to_owned() };
-    let sql = if point.newest {
-        format!("{living} ORDER BY key")
-    } else {
-        let retired = living.replace("retired IS NULL", "retired IS NOT NULL AND retired > :at");
-        format!("{living} UNION ALL {retired} ORDER BY key")
+    let (order, beyond) = match query.order {
+        Order::Ascending => ("", "AND key > :after"),
+        Order::Descending => ("DESC", "AND key < :after"),
     };
-    let mut statement = connection.prepare_cached(&sql)?;
-    let after = query.after.as_deref().unwrap_or("");
-    let mut rows = statement.query(named_params! {
-        ":session": point.session, ":kind": &*query.kind, ":after": after, ":at": point.at,
-    })?;
+    let beyond = if query.after.is_some() { beyond } else { "" };
+    let living = format!(
+        "SELECT number, retention, created, key FROM documents WHERE session = :session
+           AND kind = :kind AND member = 1 {beyond} AND retired IS NULL AND created <= :at"
+    );
+    let mut statement = connection.prepare_cached(&at_point(&living, point, &format!("key {order}")))?;
+    bind(&mut statement, ":session", point.session)?;
+    bind(&mut statement, ":kind", row::kind(query.scope, &query.kind))?;
+    bind(&mut statement, ":after", query.after.as_deref())?;
+    bind(&mut statement, ":at", point.at)?;
+    let mut rows = statement.raw_query();
     let mut bytes = 0usize;
     while let Some(row) = rows.next()? {
         if page.items.len() >= limit || bytes >= limits::PAGE_BYTES_MAX {
             page.more = true;
             break;
         }
-        let address = Address::member(query.kind.clone(), row.get::<_, Arc<str>>(3)?);
+        let address = Address::member(query.kind.clone(), row.get::<_, Arc<str>>(3)?).within(query.scope);
         let stored = materialize(connection, point, &document_row(row, 0)?, &address)?;
         bytes = bytes.saturating_add(stored.tail.base_bytes);
         page.items.push(stored);
+    }
+    Ok(page)
+}
+
+/// A query for the documents that live at the head as one for those that lived at the point.
+fn at_point(living: &str, point: Point, order: &str) -> String {
+    if point.newest {
+        return format!("{living} ORDER BY {order}");
+    }
+    let retired = living.replace("retired IS NULL", "retired IS NOT NULL AND retired > :at");
+    format!("{living} UNION ALL {retired} ORDER BY {order}")
+}
+
+pub(crate) fn documents(
+    connection: &Connection,
+    query: &DocumentsQuery,
+) -> Result<Page<DocumentRecord>, ReadFault> {
+    let mut page = Page { items: Vec::new(), more: false };
+    let Some(point) = point(connection, &query.session, query.at)? else { return Ok(page) };
+    let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
+    let beyond = if query.after.is_some() { "AND (kind, member, key) > (:kind, :member, :key)" } else { "" };
+    let living = format!(
+        "SELECT number, retention, created, kind, member, key FROM documents WHERE session = :session
+           AND kind >= :first AND kind < :end {beyond} AND retired IS NULL AND created <= :at"
+    );
+    let mut statement = connection.prepare_cached(&at_point(&living, point, "kind, member, key"))?;
+    bind(&mut statement, ":session", point.session)?;
+    let (first, end) = row::scope_range(query.scope);
+    bind(&mut statement, ":first", first)?;
+    bind(&mut statement, ":end", end)?;
+    bind(&mut statement, ":at", point.at)?;
+    if let Some(after) = &query.after {
+        let (member, key) = row::key(after);
+        bind(&mut statement, ":kind", row::kind(query.scope, after.kind()))?;
+        bind(&mut statement, ":member", member)?;
+        bind(&mut statement, ":key", key)?;
+    }
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        if page.items.len() >= limit {
+            page.more = true;
+            break;
+        }
+        let DocumentRow { retention, created, .. } = document_row(row, 0)?;
+        let address = row::address(&row.get::<_, String>(3)?, row.get(4)?, row.get(5)?)?;
+        page.items.push(DocumentRecord { address, retention, created });
     }
     Ok(page)
 }
@@ -319,7 +392,7 @@ pub(crate) fn changes(
         }
         let mut commit = Commit::new(seq, Millis::new(row.get(2)?));
         if let Some(text) = row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)? {
-            commit.labels = row::label_changes(text)?;
+            row::summary(text, &mut commit)?;
         }
         commit.changes = commit_changes(connection, row.get(0)?, point.session, row.get(1)?)?;
         bytes = bytes.saturating_add(commit.body_bytes());
@@ -353,7 +426,7 @@ fn commit_changes(connection: &Connection, entry: i64, session: i64, seq: i64) -
                 Revision::Delta { version, body }
             }
         };
-        let address = row::address(row.get(4)?, row.get(5)?, row.get(6)?);
+        let address = row::address(&row.get::<_, String>(4)?, row.get(5)?, row.get(6)?)?;
         let (retention, created) = (row::retention(row.get(7)?)?, row::seq(row.get(8)?)?);
         changes.push(Change { address, retention, created, revision });
     }

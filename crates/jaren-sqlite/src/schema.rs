@@ -17,7 +17,7 @@ pub(crate) const VERSION: i32 = UPGRADES.len() as i32;
 /// A step that was released is never changed; a new schema is one more. A new file takes all of them, so that it
 /// is what an old one becomes. A step adds and does not take away: other processes may have the file open, and a
 /// reader, which cannot upgrade, reads older versions.
-pub(crate) const UPGRADES: &[&str] = &[VERSION_1];
+pub(crate) const UPGRADES: &[&str] = &[VERSION_1, VERSION_2];
 
 /// Bytes of a page. A commit dirties a few pages however small it is, so small ones cost a third less log than
 /// SQLite's 4096, and less time.
@@ -70,6 +70,22 @@ CREATE TABLE log (
 ) STRICT;
 CREATE UNIQUE INDEX log_by_document ON log (session, document, seq);
 ";
+
+/// Version 2 adds the values of documents of bulk retention. Their only other row is the one in `documents`.
+///
+/// From it on `documents.kind` may name a scope (see `row::kind`), and a commit's `log.body` may count what it did to
+/// such documents (see `row::summary_text`).
+const VERSION_2: &str = "
+CREATE TABLE bulk (
+  document INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+";
+
+/// The schema version from which on there are values of bulk retention.
+pub(crate) const WITH_BULK: i32 = 2;
 
 /// `log.form`: what an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

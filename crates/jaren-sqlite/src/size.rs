@@ -8,7 +8,9 @@ use jaren_durable::{KindSize, Size};
 use rusqlite::Connection;
 
 use crate::fault::Fault;
+use crate::open;
 use crate::read::ReadFault;
+use crate::schema::WITH_BULK;
 
 /// Counts rows by kind of session, and asks the file system for the files. Inside one read transaction.
 pub(crate) fn measure(connection: &Connection, path: &Path) -> Result<Size, ReadFault> {
@@ -32,13 +34,37 @@ pub(crate) fn measure(connection: &Connection, path: &Path) -> Result<Size, Read
         (kind.body_bytes, kind.documents) = (number(4)?, number(5)?);
         size.kinds.push(kind);
     }
+    if open::schema_version(connection)? >= WITH_BULK {
+        add_bulk(connection, &mut size)?;
+    }
     let pragma = |name: &str| -> Result<u64, Fault> {
-        let value: i64 = connection.pragma_query_value(None, name, |row| row.get(0))?;
-        Ok(u64::try_from(value).unwrap_or(0))
+        Ok(unsigned(connection.pragma_query_value(None, name, |row| row.get(0))?))
     };
     size.free_bytes = pragma("freelist_count")?.saturating_mul(pragma("page_size")?);
     size.stored_bytes = file_bytes(path, "").saturating_add(file_bytes(path, "-wal"));
     Ok(size)
+}
+
+/// The values of bulk retention are not in the log.
+fn add_bulk(connection: &Connection, size: &mut Size) -> Result<(), Fault> {
+    let mut statement = connection.prepare(
+        "SELECT s.kind, count(*), sum(octet_length(b.body)) FROM bulk b
+         JOIN documents d ON d.number = b.document JOIN sessions s ON s.number = d.session GROUP BY s.kind",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(0)?;
+        if let Some(kind) = size.kinds.iter_mut().find(|kind| *kind.kind == *name) {
+            kind.revisions = kind.revisions.saturating_add(unsigned(row.get(1)?));
+            kind.body_bytes = kind.body_bytes.saturating_add(unsigned(row.get(2)?));
+        }
+    }
+    Ok(())
+}
+
+/// A count or a sum of lengths, which is never negative.
+fn unsigned(column: i64) -> u64 {
+    u64::try_from(column).unwrap_or(0)
 }
 
 /// The log of a store that nobody has open does not exist.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Body, Family, Retention, Seq, Session, Singleton, Storage, StorageErrorKind, Tail, Write,
-    limits,
+    Address, At, Batch, Body, BulkChange, DocumentsQuery, Family, FamilyQuery, RefusalKind, Retention, Scope,
+    Seq, Session, Singleton, Storage, StorageErrorKind, Tail, Write, limits,
 };
 use jaren_json::{Value, value};
 
 use crate::steps::{
-    after, base, base_of, commit, create, delta, head, id, retire, stored, value, value_at, writing,
+    after, apply, base, base_of, commit, create, delta, delta_of, head, id, refusal, retire, stored, value,
+    value_at, writing,
 };
 
 const LIST: Singleton = Singleton::new("kit.list", 1);
@@ -87,7 +88,7 @@ pub async fn addresses_are_lossless(storage: Arc<dyn Storage>) {
         let stored = stored(&storage, "a", address, At::Current).await.expect("it lives");
         assert_eq!((&stored.address, stored.value), (address, text(address)));
     }
-    let family = storage.family(jaren_durable::FamilyQuery::new(id("a"), "kit.f")).await.unwrap();
+    let family = storage.family(FamilyQuery::new(id("a"), "kit.f")).await.unwrap();
     assert_eq!(family.items.len(), keys.len(), "the singleton of a kind is no member of the family");
 }
 
@@ -180,4 +181,106 @@ pub async fn a_version_change_is_a_base(storage: Arc<dyn Storage>) {
         let stored = stored(&storage, "a", &at, At::Seq(Seq::new(seq))).await.expect("it lives");
         assert_eq!((stored.version, &stored.value, stored.created), (version, expected, Seq::new(1)));
     }
+}
+
+/// A document of bulk retention is stored whole and newest only: the change log counts it, its past is refused also
+/// after it ended, and a delta over it is a mistake.
+pub async fn bulk_is_stored_newest_and_counted(storage: Arc<dyn Storage>) {
+    let at = |key: &str| Address::member("kit.fact", key).within(Scope::Task(7));
+    let bulk = |key: &str, n: u32| base_of(&at(key), &value!({"n": n}), Retention::Bulk, n);
+    let state = Address::singleton("kit.state");
+    commit(&storage, writing(create("a"), [bulk("x", 1), base(&state, &value!({})), bulk("y", 1)])).await;
+    commit(&storage, writing(after("a", 1), [bulk("x", 2), retire(&at("y"))])).await;
+    let over = delta_of(&at("x"), &value!({"n": 2}), &value!({"n": 3}), 2);
+    assert_eq!(refusal(apply(&storage, writing(after("a", 2), [over])).await).kind, RefusalKind::Bulk);
+    commit(&storage, writing(after("a", 2), [base_of(&state, &value!({"n": 1}), Retention::Full, 1)])).await;
+
+    for point in [At::Current, At::Seq(Seq::new(2)), At::Seq(Seq::new(9))] {
+        let x = stored(&storage, "a", &at("x"), point).await.expect("it lives");
+        assert_eq!((x.value, x.version, x.retention), (value!({"n": 2}), 2, Retention::Bulk));
+        assert_eq!((x.created, x.seq), (Seq::new(1), Seq::new(2)));
+        assert_eq!(stored(&storage, "a", &at("y"), point).await, None);
+    }
+    assert_eq!(value_at(&storage, "a", &at("x"), 0).await, None);
+    for key in ["x", "y"] {
+        let past = storage.document(id("a"), at(key), At::Seq(Seq::new(1))).await;
+        assert_eq!(past.expect_err("it is not kept").kind(), StorageErrorKind::NotRetained);
+    }
+    let counts =
+        |written, retired| [BulkChange { scope: Scope::Task(7), kind: "kit.fact".into(), written, retired }];
+    let log = storage.changes(id("a"), Seq::ZERO, 10).await.unwrap();
+    assert_eq!(log[0].bulk, counts(2, 0));
+    assert_eq!(log[0].changes.iter().map(|change| &change.address).collect::<Vec<_>>(), [&state]);
+    assert_eq!((log[1].bulk.as_slice(), log[1].changes.len()), (&counts(1, 1)[..], 0));
+    assert!(log[2].bulk.is_empty());
+    let mut query = FamilyQuery::new(id("a"), "kit.fact");
+    query.scope = Scope::Task(7);
+    let page = storage.family(query).await.unwrap();
+    assert_eq!(page.items.iter().map(|stored| stored.value.clone()).collect::<Vec<_>>(), [value!({"n": 2})]);
+
+    commit(&storage, writing(after("a", 3), [bulk("y", 5)])).await;
+    assert_eq!(value(&storage, "a", &at("y")).await, Some(value!({"n": 5})), "another life");
+}
+
+/// The same kind in another scope is another document; a scope is listed exactly, in address order, at every point
+/// (durable C.3 case 20).
+pub async fn scopes_are_told_apart(storage: Arc<dyn Storage>) {
+    let scopes = [
+        Scope::Session,
+        Scope::Conversation(1),
+        Scope::Conversation(12),
+        Scope::Task(1),
+        Scope::Task(12),
+        Scope::Task(u64::MAX),
+    ];
+    let kinds = ["kit.a", "kit.a.b", "kit.b", "\u{10FFFF}\u{10FFFF}", "é"];
+    let plain: Vec<Address> = kinds
+        .iter()
+        .flat_map(|kind| {
+            [Address::singleton(*kind), Address::member(*kind, ""), Address::member(*kind, "__proto__")]
+        })
+        .collect();
+    let mut part = create("a");
+    for scope in scopes {
+        let name = scope.to_string();
+        for address in &plain {
+            part.writes.push(base(&address.clone().within(scope), &value!({"in": name.as_str()})));
+        }
+    }
+    commit(&storage, Batch::one(part)).await;
+    let (gone, late) =
+        (plain[4].clone().within(Scope::Task(12)), Address::singleton("a.first").within(Scope::Task(12)));
+    commit(&storage, writing(after("a", 1), [retire(&gone), base(&late, &value!({}))])).await;
+
+    let list = async |scope: Scope, at: At, limit: usize| {
+        let mut query = DocumentsQuery::new(id("a"), scope);
+        (query.at, query.limit) = (at, limit);
+        let mut addresses = Vec::new();
+        loop {
+            let page = storage.documents(query.clone()).await.expect("a page");
+            assert!(page.items.len() <= limit && (!page.more || page.items.len() == limit));
+            query.after = page.items.last().map(|record| record.address.clone());
+            addresses.extend(page.items.into_iter().map(|record| record.address));
+            if !page.more {
+                return addresses;
+            }
+        }
+    };
+    for scope in scopes {
+        let mut expected: Vec<Address> = plain.iter().map(|address| address.clone().within(scope)).collect();
+        expected.sort();
+        for limit in [1, 4, 100] {
+            assert_eq!(list(scope, At::Seq(Seq::new(1)), limit).await, expected, "{scope} then");
+        }
+        if scope == Scope::Task(12) {
+            expected.retain(|address| *address != gone);
+            expected.insert(0, late.clone());
+        }
+        for limit in [1, 4, 100] {
+            assert_eq!(list(scope, At::Current, limit).await, expected, "{scope} now");
+        }
+        let one = value(&storage, "a", &plain[0].clone().within(scope)).await;
+        assert_eq!(one, Some(value!({"in": scope.to_string()})));
+    }
+    assert!(list(Scope::Task(2), At::Current, 10).await.is_empty());
 }

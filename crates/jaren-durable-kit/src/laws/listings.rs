@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_durable::{
-    Address, At, FamilyQuery, Retention, Revision, Seq, SessionBatch, SessionsQuery, Storage,
+    Address, At, FamilyQuery, Order, Retention, Revision, Seq, SessionBatch, SessionsQuery, Storage,
     StorageErrorKind,
 };
 use jaren_json::value;
@@ -12,8 +12,16 @@ use jaren_json::value;
 use crate::steps::{after, base, base_of, commit, create, delta, id, labelling, retire, writing};
 
 async fn keys(storage: &Arc<dyn Storage>, at: At, limit: usize) -> Vec<String> {
+    let ascending = keys_in(storage, at, limit, Order::Ascending).await;
+    let mut descending = keys_in(storage, at, limit, Order::Descending).await;
+    descending.reverse();
+    assert_eq!(ascending, descending, "both directions have the same members");
+    ascending
+}
+
+async fn keys_in(storage: &Arc<dyn Storage>, at: At, limit: usize, order: Order) -> Vec<String> {
     let mut query = FamilyQuery::new(id("a"), "kit.f");
-    (query.at, query.limit) = (at, limit);
+    (query.at, query.limit, query.order) = (at, limit, order);
     let mut keys = Vec::new();
     loop {
         let page = storage.family(query.clone()).await.expect("a page");

@@ -10,9 +10,10 @@ use jaren_host::Millis;
 
 use crate::records::Replay;
 use crate::{
-    Address, At, Batch, Change, Commit, Committed, Conflict, Expected, FamilyQuery, Integrity, Keep,
-    KindSize, Labels, Outcome, Page, Pruned, Refusal, Retention, Retry, Revision, Seq, SessionBatch,
-    SessionId, SessionRecord, SessionsQuery, Size, StorageError, StorageErrorKind, Stored, Write, limits,
+    Address, At, Batch, BulkChange, Change, Commit, Committed, Conflict, DocumentRecord, DocumentsQuery,
+    Expected, FamilyQuery, Integrity, Keep, KindSize, Labels, Order, Outcome, Page, Pruned, Refusal,
+    Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord, SessionsQuery, Size,
+    StorageError, StorageErrorKind, Stored, Write, limits,
 };
 
 #[derive(Default)]
@@ -134,15 +135,23 @@ impl State {
         let Some(kept) = self.kept(&query.session) else { return Ok(page) };
         let at = kept.point(query.at)?;
         let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
-        let start = match &query.after {
-            None => Bound::Excluded(Address::singleton(query.kind.clone())),
-            Some(key) => Bound::Excluded(Address::member(query.kind.clone(), key.clone())),
+        let member = |address: Address| address.within(query.scope);
+        let before_all = Bound::Excluded(member(Address::singleton(query.kind.clone())));
+        // No kind lies between a kind and itself with a NUL.
+        let after_all = Bound::Excluded(member(Address::singleton(format!("{}\0", query.kind))));
+        let beyond =
+            query.after.clone().map(|key| Bound::Excluded(member(Address::member(query.kind.clone(), key))));
+        let range = match query.order {
+            Order::Ascending => kept.documents.range((beyond.unwrap_or(before_all), after_all)),
+            Order::Descending => kept.documents.range((before_all, beyond.unwrap_or(after_all))),
+        };
+        let mut range = range.map(|(address, _)| address);
+        let mut next = || match query.order {
+            Order::Ascending => range.next(),
+            Order::Descending => range.next_back(),
         };
         let mut bytes = 0usize;
-        for (address, _) in kept.documents.range((start, Bound::Unbounded)) {
-            if address.kind() != &*query.kind {
-                break;
-            }
+        while let Some(address) = next() {
             let Some(document) = kept.at(address, at) else { continue };
             if page.items.len() >= limit || bytes >= limits::PAGE_BYTES_MAX {
                 page.more = true;
@@ -151,6 +160,29 @@ impl State {
             let stored = document.materialize(address, at)?;
             bytes = bytes.saturating_add(stored.tail.base_bytes);
             page.items.push(stored);
+        }
+        Ok(page)
+    }
+
+    pub(super) fn documents(&self, query: &DocumentsQuery) -> Result<Page<DocumentRecord>, StorageError> {
+        let mut page = Page { items: Vec::new(), more: false };
+        let Some(kept) = self.kept(&query.session) else { return Ok(page) };
+        let at = kept.point(query.at)?;
+        let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
+        let first = Address::singleton("").within(query.scope); // no kind is empty
+        let after = query.after.clone().map(|after| after.within(query.scope));
+        let start = Bound::Excluded(after.unwrap_or(first));
+        for (address, _) in kept.documents.range((start, Bound::Unbounded)) {
+            if address.scope() != query.scope {
+                break;
+            }
+            let Some(document) = kept.at(address, at) else { continue };
+            if page.items.len() >= limit {
+                page.more = true;
+                break;
+            }
+            let (retention, created) = (document.retention, document.created);
+            page.items.push(DocumentRecord { address: address.clone(), retention, created });
         }
         Ok(page)
     }
@@ -268,7 +300,15 @@ impl Kept {
         let seq = self.head().next();
         let mut commit = Commit::new(seq, time);
         commit.labels.clone_from(&part.labels);
-        commit.changes = part.writes.iter().filter_map(|write| self.write_document(seq, write)).collect();
+        for write in &part.writes {
+            match self.write_document(seq, write) {
+                Some(change) if change.retention == Retention::Bulk => {
+                    let retired = change.revision == Revision::Retired;
+                    BulkChange::count(&mut commit.bulk, &change.address, retired);
+                }
+                change => commit.changes.extend(change),
+            }
+        }
         self.labels = labels;
         self.commits.push(commit);
         seq
@@ -290,6 +330,9 @@ impl Kept {
             Write::Delta { version, body, .. } => Revision::Delta { version: *version, body: body.clone() },
             Write::Retire { .. } => Revision::Retired,
         };
+        if document.retention == Retention::Bulk {
+            document.revisions.clear(); // the newest value alone, and none once it ended
+        }
         if revision == Revision::Retired {
             document.retired = Some(seq);
         } else {
@@ -311,7 +354,8 @@ impl Document {
 
     fn materialize(&self, address: &Address, at: Seq) -> Result<Stored, StorageError> {
         let newest = self.revisions.last().map_or(Seq::ZERO, |(seq, _)| *seq);
-        if self.retention == Retention::Current && newest > at {
+        let past = newest > at || self.revisions.is_empty(); // an ended one of bulk retention has none
+        if self.retention != Retention::Full && past {
             return Err(StorageError::not_retained(address));
         }
         let corrupt = |error| StorageError::corrupt(address, error);

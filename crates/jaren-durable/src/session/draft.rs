@@ -1,11 +1,12 @@
 //! A change in the making: what the caller wants the documents and labels to be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jaren_json::Value;
 
-use crate::{Address, Family, Retention, Seq, Session, Singleton};
+use crate::kinds::Form;
+use crate::{Address, Family, Retention, Scope, Seq, Session, Singleton};
 
 /// A change to one session's documents and labels, begun by [`Session::change`].
 ///
@@ -16,42 +17,56 @@ use crate::{Address, Family, Retention, Seq, Session, Singleton};
 pub struct Draft {
     head: Option<Seq>,
     documents: BTreeMap<Address, Intent>,
+    /// Scopes that end.
+    scopes: BTreeSet<Scope>,
     labels: BTreeMap<Arc<str>, Option<Arc<str>>>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Intent {
-    Put { version: u32, retention: Retention, value: Value },
-    Retire,
+    Put { form: Form, value: Value },
+    Retire { retention: Retention },
+}
+
+impl Intent {
+    pub(super) fn is_bulk(&self) -> bool {
+        match self {
+            Self::Put { form, .. } => form.retention == Retention::Bulk,
+            Self::Retire { retention } => *retention == Retention::Bulk,
+        }
+    }
 }
 
 impl Draft {
     pub(super) fn new(head: Option<Seq>) -> Self {
-        Self { head, documents: BTreeMap::new(), labels: BTreeMap::new() }
+        Self { head, documents: BTreeMap::new(), scopes: BTreeSet::new(), labels: BTreeMap::new() }
     }
 
     /// Sets the document of that kind, creating it if need be.
     pub fn put(&mut self, kind: &Singleton, value: Value) {
-        self.put_at(kind.address(), kind.form(), value);
+        self.documents.insert(kind.address(), Intent::Put { form: kind.form(), value });
     }
 
     /// Sets the member of that family with that key, creating it if need be.
     pub fn put_member(&mut self, family: &Family, key: &str, value: Value) {
-        self.put_at(family.address(key), family.form(), value);
-    }
-
-    fn put_at(&mut self, address: Address, (version, retention): (u32, Retention), value: Value) {
-        self.documents.insert(address, Intent::Put { version, retention, value });
+        self.documents.insert(family.address(key), Intent::Put { form: family.form(), value });
     }
 
     /// Ends the document of that kind, if it lives.
     pub fn retire(&mut self, kind: &Singleton) {
-        self.documents.insert(kind.address(), Intent::Retire);
+        let retention = kind.form().retention;
+        self.documents.insert(kind.address(), Intent::Retire { retention });
     }
 
     /// Ends the member of that family with that key, if it lives.
     pub fn retire_member(&mut self, family: &Family, key: &str) {
-        self.documents.insert(family.address(key), Intent::Retire);
+        let retention = family.form().retention;
+        self.documents.insert(family.address(key), Intent::Retire { retention });
+    }
+
+    /// Ends every document of a scope, those that this change sets in it among them (durable A35).
+    pub fn retire_scope(&mut self, scope: Scope) {
+        self.scopes.insert(scope);
     }
 
     /// Sets a label of the session.
@@ -73,12 +88,13 @@ impl Draft {
         self.head
     }
 
-    pub(super) fn addresses(&self) -> impl Iterator<Item = &Address> {
-        self.documents.keys()
+    /// What is to become of documents whose scope does not end with this change.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (&Address, &Intent)> {
+        self.documents.iter().filter(|(address, _)| !self.scopes.contains(&address.scope()))
     }
 
-    pub(super) fn documents(&self) -> impl Iterator<Item = (&Address, &Intent)> {
-        self.documents.iter()
+    pub(super) fn scopes(&self) -> impl Iterator<Item = Scope> {
+        self.scopes.iter().copied()
     }
 
     pub(super) fn labels(&self) -> impl Iterator<Item = (&Arc<str>, Option<&Arc<str>>)> {

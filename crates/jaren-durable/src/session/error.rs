@@ -12,19 +12,36 @@ pub enum SessionError {
     /// Somebody changed a document of current retention after this handle's view, before the handle had read it.
     #[error("the session has moved on beyond this handle; refresh it before reading")]
     Outdated(#[source] StorageError),
-    /// The stored value has another schema version than the code knows.
-    #[error("{address} has schema version {stored}, and this program reads version {supported}")]
+    /// The stored value has a later schema version than the program knows, or an older one without a migration
+    /// (durable A45).
+    #[error("{address} has schema version {stored}, and this program reads version {supported}{}", advice(*.stored, *.supported))]
     Version {
         /// The document.
-        address: Address,
+        address: Box<Address>,
         /// The stored version.
         stored: u32,
         /// The version of the definition that was given.
         supported: u32,
     },
+    /// The definition's migration failed; what is stored stays as it is.
+    #[error("{address} cannot be migrated from schema version {stored} to {supported}")]
+    Migration {
+        /// The document.
+        address: Box<Address>,
+        /// The stored version.
+        stored: u32,
+        /// The version of the definition that was given.
+        supported: u32,
+        /// What the migration says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The storage failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+fn advice(stored: u32, supported: u32) -> &'static str {
+    if stored > supported { "; use the later release that wrote it" } else { "; it needs a migration" }
 }
 
 /// A commit that was not made, or of which that is not known.
@@ -41,7 +58,7 @@ pub enum CommitError {
     #[error("the value for {address} cannot be stored")]
     Value {
         /// The document.
-        address: Address,
+        address: Box<Address>,
         /// Why.
         #[source]
         source: BodyError,
@@ -60,12 +77,4 @@ pub(super) fn reading(error: StorageError) -> SessionError {
         StorageErrorKind::NotRetained => SessionError::Outdated(error),
         _ => SessionError::Storage(error),
     }
-}
-
-/// A handle reads the version that the definition names. Older ones wait for migrations.
-pub(super) fn check_version(address: &Address, stored: u32, supported: u32) -> Result<(), SessionError> {
-    if stored == supported {
-        return Ok(());
-    }
-    Err(SessionError::Version { address: address.clone(), stored, supported })
 }

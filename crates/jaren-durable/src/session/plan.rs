@@ -1,13 +1,15 @@
 //! The pure step from a change to a batch: what differs from the view, and in which form it is stored.
 
+use std::collections::BTreeSet;
+
 use jaren_json::{Value, delta};
 
 use super::draft::{Draft, Intent};
-use super::error::check_version;
 use super::view::View;
+use crate::kinds::Form;
 use crate::{
-    Address, Body, BodyError, CommitError, Expected, LabelChanges, Labels, Retention, Seq, SessionBatch,
-    SessionId, Stored, Tail, Write,
+    Address, Body, BodyError, CommitError, DocumentRecord, Expected, LabelChanges, Labels, Retention, Seq,
+    SessionBatch, SessionId, Stored, Tail, Write,
 };
 
 /// What to write, and what the view is once it was written.
@@ -17,22 +19,45 @@ pub(super) struct Plan {
     labels: LabelChanges,
 }
 
+/// What a plan needs to know besides the view: what is never kept in it.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// Documents of bulk retention that are to be retired, and live.
+    pub(super) bulk: BTreeSet<Address>,
+    /// The documents of the scopes that end.
+    pub(super) scopes: Vec<DocumentRecord>,
+}
+
 impl Plan {
-    /// Plans a change whose documents are all known to the view.
-    pub(super) fn new(view: &View, labels: &Labels, change: &Draft) -> Result<Self, CommitError> {
+    /// Plans a change whose documents are all known to the view, or looked up.
+    pub(super) fn new(
+        view: &View,
+        labels: &Labels,
+        change: &Draft,
+        looked: &Looked,
+    ) -> Result<Self, CommitError> {
         let mut plan = Self { writes: Vec::new(), documents: Vec::new(), labels: Vec::new() };
         for (address, intent) in change.documents() {
+            if intent.is_bulk() {
+                plan.bulk(address, intent, looked)?;
+                continue;
+            }
             let living = view.get(address).living();
             match (intent, living) {
-                (Intent::Retire, None) => {}
-                (Intent::Retire, Some(_)) => plan.push(Write::Retire { address: address.clone() }, None),
-                (Intent::Put { version, retention, value }, None) => {
-                    plan.create(address, *version, *retention, value)?;
+                (Intent::Retire { .. }, None) => {}
+                (Intent::Retire { .. }, Some(_)) => {
+                    plan.push(Write::Retire { address: address.clone() }, None);
                 }
-                (Intent::Put { version, value, .. }, Some(stored)) => {
-                    check_version(address, stored.version, *version)?;
-                    plan.update(stored, value)?;
-                }
+                (Intent::Put { form, value }, None) => plan.create(address, form, value)?,
+                (Intent::Put { form, value }, Some(stored)) => plan.update(stored, form, value)?,
+            }
+        }
+        for DocumentRecord { address, retention, .. } in &looked.scopes {
+            let write = Write::Retire { address: address.clone() };
+            if *retention == Retention::Bulk {
+                plan.writes.push(write);
+            } else {
+                plan.push(write, None);
             }
         }
         for (name, value) in change.labels() {
@@ -43,23 +68,39 @@ impl Plan {
         Ok(plan)
     }
 
-    fn create(
-        &mut self,
-        address: &Address,
-        version: u32,
-        retention: Retention,
-        value: &Value,
-    ) -> Result<(), CommitError> {
+    /// What is of bulk retention is written whole and not kept in the view.
+    fn bulk(&mut self, address: &Address, intent: &Intent, looked: &Looked) -> Result<(), CommitError> {
+        let address = address.clone();
+        match intent {
+            Intent::Put { form, value } => {
+                let body = Body::base(value).map_err(unstorable(&address))?;
+                let (retention, version) = (form.retention, form.version);
+                self.writes.push(Write::Base { address, retention, version, body });
+            }
+            Intent::Retire { .. } if looked.bulk.contains(&address) => {
+                self.writes.push(Write::Retire { address });
+            }
+            Intent::Retire { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, address: &Address, form: &Form, value: &Value) -> Result<(), CommitError> {
         let body = Body::base(value).map_err(unstorable(address))?;
         let tail = Tail::base(body.len());
         let (created, seq) = (Seq::ZERO, Seq::ZERO); // set when the commit's number is known
         let (address, value) = (address.clone(), value.clone());
+        let (version, retention) = (form.version, form.retention);
         let write = Write::Base { address: address.clone(), retention, version, body };
         self.push(write, Some(Stored { address, retention, created, seq, version, value, tail }));
         Ok(())
     }
 
-    fn update(&mut self, stored: &Stored, value: &Value) -> Result<(), CommitError> {
+    fn update(&mut self, stored: &Stored, form: &Form, value: &Value) -> Result<(), CommitError> {
+        form.check_version(&stored.address, stored.version)?;
+        if stored.version != form.version {
+            return self.replace(stored, form.version, value); // even an equal one (durable A46)
+        }
         if stored.value.ptr_eq(value) {
             return Ok(());
         }
@@ -70,15 +111,21 @@ impl Plan {
         let address = stored.address.clone();
         let version = stored.version;
         let body = Body::delta(&ops).map_err(unstorable(&address))?;
-        let (write, tail) = if stored.tail.base_is_due(body.len()) {
-            let body = Body::base(value).map_err(unstorable(&address))?;
-            let (tail, retention) = (Tail::base(body.len()), stored.retention);
-            (Write::Base { address, retention, version, body }, tail)
-        } else {
-            let tail = stored.tail.delta(body.len());
-            (Write::Delta { address, version, body }, tail)
-        };
+        if stored.tail.base_is_due(body.len()) {
+            return self.replace(stored, version, value);
+        }
+        let tail = stored.tail.delta(body.len());
+        let write = Write::Delta { address, version, body };
         self.push(write, Some(Stored { value: value.clone(), tail, ..stored.clone() }));
+        Ok(())
+    }
+
+    fn replace(&mut self, stored: &Stored, version: u32, value: &Value) -> Result<(), CommitError> {
+        let (address, retention) = (stored.address.clone(), stored.retention);
+        let body = Body::base(value).map_err(unstorable(&address))?;
+        let tail = Tail::base(body.len());
+        let write = Write::Base { address, retention, version, body };
+        self.push(write, Some(Stored { value: value.clone(), tail, version, ..stored.clone() }));
         Ok(())
     }
 
@@ -115,6 +162,6 @@ impl Plan {
 }
 
 fn unstorable(address: &Address) -> impl FnOnce(BodyError) -> CommitError {
-    let address = address.clone();
+    let address = Box::new(address.clone());
     move |source| CommitError::Value { address, source }
 }

@@ -1,17 +1,19 @@
 //! What a handle knows of a session's documents at its head.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::{Address, Change, Commit, Replay, Retry, Revision, StorageError, StorageErrorKind, Stored};
+use crate::{
+    Address, Change, Commit, Replay, Retry, Revision, Scope, StorageError, StorageErrorKind, Stored,
+};
 
 /// Documents by address; `None` is known not to live.
 #[derive(Default)]
 pub(super) struct View {
     documents: BTreeMap<Address, Option<Stored>>,
     /// Families of which every living member is in `documents`.
-    families: HashSet<Arc<str>>,
+    families: Vec<(Scope, Arc<str>)>,
     /// The session was created by this handle: every living document is in `documents`.
     whole: bool,
 }
@@ -41,9 +43,7 @@ impl View {
     pub(super) fn get(&self, address: &Address) -> Known<'_> {
         match self.documents.get(address) {
             Some(known) => known.as_ref().map_or(Known::Absent, Known::Living),
-            None if self.whole || (address.key().is_some() && self.families.contains(address.kind())) => {
-                Known::Absent
-            }
+            None if self.whole || self.knows_family_of(address) => Known::Absent,
             None => Known::Unread,
         }
     }
@@ -54,28 +54,35 @@ impl View {
     }
 
     pub(super) fn insert(&mut self, address: Address, document: Option<Stored>) {
-        let known_by_family = address.key().is_some() && self.families.contains(address.kind());
-        if document.is_none() && (self.whole || known_by_family) {
+        if document.is_none() && (self.whole || self.knows_family_of(&address)) {
             self.documents.remove(&address); // not being there says it, and costs nothing as members come and go
         } else {
             self.documents.insert(address, document);
         }
     }
 
-    pub(super) fn is_complete(&self, kind: &str) -> bool {
-        self.whole || self.families.contains(kind)
+    fn knows_family_of(&self, address: &Address) -> bool {
+        address.key().is_some() && self.is_complete(address.scope(), address.kind())
     }
 
-    pub(super) fn complete(&mut self, kind: &str) {
-        self.families.insert(kind.into());
+    pub(super) fn is_complete(&self, scope: Scope, kind: &str) -> bool {
+        self.whole || self.families.iter().any(|(of, family)| *of == scope && &**family == kind)
+    }
+
+    pub(super) fn complete(&mut self, scope: Scope, kind: &str) {
+        self.families.push((scope, kind.into()));
     }
 
     /// The known living members of a family in key order.
-    pub(super) fn members<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (&'a Address, &'a Stored)> {
-        let start = Bound::Excluded(Address::singleton(kind));
+    pub(super) fn members<'a>(
+        &'a self,
+        scope: Scope,
+        kind: &'a str,
+    ) -> impl Iterator<Item = (&'a Address, &'a Stored)> {
+        let start = Bound::Excluded(Address::singleton(kind).within(scope));
         let range = self.documents.range((start, Bound::Unbounded));
         range
-            .take_while(move |(address, _)| address.kind() == kind)
+            .take_while(move |(address, _)| address.scope() == scope && address.kind() == kind)
             .filter_map(|(address, stored)| stored.as_ref().map(|stored| (address, stored)))
     }
 

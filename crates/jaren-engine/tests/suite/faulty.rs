@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Commit, FamilyQuery, MemoryStorage, Outcome, Page, Refusal, RefusalKind,
+    Address, At, Batch, BoxFuture, DocumentRecord, DocumentsQuery, Commit, FamilyQuery, MemoryStorage, Outcome, Page, Refusal, RefusalKind,
     Retry, Seq, SessionId, SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
 };
 use tokio::sync::Semaphore;
@@ -120,6 +120,13 @@ impl Storage for Faulty {
 
     fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
         self.inner.family(query)
+    }
+
+    fn documents(
+        &self,
+        query: DocumentsQuery,
+    ) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>> {
+        self.inner.documents(query)
     }
 
     fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>> {

@@ -87,7 +87,7 @@ fn the_settings_that_durability_rests_on_are_in_force() {
     assert_eq!(setting(&writer.connection, "synchronous"), "2");
     assert_eq!(setting(&writer.connection, "wal_autocheckpoint"), "0");
     assert_eq!(setting(&writer.connection, "application_id"), 0x4A41_524E.to_string());
-    assert_eq!(setting(&writer.connection, "user_version"), "1");
+    assert_eq!(setting(&writer.connection, "user_version"), crate::schema::VERSION.to_string());
     let path = folder.path().join("test.db");
     let lesser = open::writer(&path, crate::Durability::ProcessCrash).unwrap();
     assert_eq!(setting(&lesser, "synchronous"), "1");

@@ -1,7 +1,7 @@
 //! Checking, measuring and pruning a session in memory.
 
 use super::{Document, Kept};
-use crate::{Integrity, Keep, KindSize, Pruned, Revision, Seq};
+use crate::{Integrity, Keep, KindSize, Pruned, Retention, Revision, Seq};
 
 impl Kept {
     pub(super) fn prune(&mut self, keep: Keep) -> Pruned {
@@ -31,7 +31,8 @@ impl Kept {
         for (address, all) in &self.documents {
             for document in all {
                 report.revisions += document.revisions.len() as u64;
-                if document.materialize(address, self.head()).is_err() {
+                let forgotten = document.retention == Retention::Bulk && document.retired.is_some();
+                if !forgotten && document.materialize(address, self.head()).is_err() {
                     report.report(Some(self.id.as_str()), format!("{address} cannot be replayed"));
                 }
             }
@@ -43,7 +44,8 @@ impl Kept {
         size.commits += self.commits.len() as u64;
         for document in self.documents.values().flatten() {
             size.documents += u64::from(document.retired.is_none());
-            size.revisions += document.revisions.len() as u64 + u64::from(document.retired.is_some());
+            let ended = document.retired.is_some() && document.retention != Retention::Bulk;
+            size.revisions += document.revisions.len() as u64 + u64::from(ended);
             let bytes = document.revisions.iter().map(|(_, revision)| revision.body_bytes() as u64);
             size.body_bytes += bytes.sum::<u64>();
         }
@@ -54,7 +56,7 @@ impl Document {
     /// Drops the revisions before the newest base that the oldest kept point needs. False if none is needed.
     fn prune(&mut self, oldest: Seq, dropped: &mut u64) -> bool {
         if self.retired.is_some_and(|retired| retired < oldest) {
-            *dropped += self.revisions.len() as u64 + 1;
+            *dropped += self.revisions.len() as u64 + u64::from(self.retention != Retention::Bulk);
             return false;
         }
         let is_base = |revision: &Revision| matches!(revision, Revision::Base { .. });
