@@ -1,4 +1,5 @@
-//! The project's own tasks: `cargo xtask ci`, `test`, `layers`, `tidy`, `conformance`, `bench`, `soak`.
+//! The project's own tasks: `cargo xtask ci`, `test`, `layers`, `tidy`, `conformance`, `bench`, `fuzz`,
+//! `soak`.
 //!
 //! Each task is one module with one job.
 //! This package depends on none of our crates, so that the gates build in seconds; what needs them is a package of its
@@ -10,6 +11,7 @@ mod bench;
 mod ci;
 mod deny;
 mod example;
+mod fuzz;
 mod layers;
 mod run;
 mod soak;
@@ -54,6 +56,8 @@ enum Task {
     },
     /// Durable steps a second beside the floor and this disk's sync rate.
     Bench(bench::Options),
+    /// Fuzzes the pure crates: any input ends in an answer or an error.
+    Fuzz(fuzz::Options),
     /// The long forms of what `ci` runs short.
     Soak(soak::Options),
 }
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         Task::Tidy { bless } => tidy::tidy(bless),
         Task::Conformance { rest } => run::conformance(&rest),
         Task::Bench(options) => bench::bench(&options),
+        Task::Fuzz(options) => fuzz::fuzz(&options),
         Task::Soak(options) => soak::soak(&options),
     };
     match result {

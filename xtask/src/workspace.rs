@@ -29,7 +29,7 @@ pub(crate) fn metadata() -> Result<Metadata, Failure> {
 }
 
 /// The triple that rustc builds for when it is not told.
-fn host_platform() -> Result<String, Failure> {
+pub(crate) fn host_platform() -> Result<String, Failure> {
     let output = std::process::Command::new("rustc")
         .arg("-vV")
         .output()

@@ -15,6 +15,7 @@ mod harness;
 mod kind;
 mod kinds;
 mod report;
+mod seeds;
 mod tasks;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,9 @@ struct Arguments {
     /// Takes the names that pass off the lists of expected failures. Never adds one, except to a folder without a list.
     #[arg(long)]
     bless: bool,
+    /// Writes the cases as seeds of the fuzz targets into this folder instead of running them.
+    #[arg(long, value_name = "FOLDER")]
+    seeds: Option<PathBuf>,
 }
 
 /// This package's folder.
@@ -75,6 +79,12 @@ fn run(arguments: &Arguments) -> Result<bool, corpus::CorpusError> {
             println!("no case has `{name}` in its name");
             return Ok(false);
         }
+    }
+    if let Some(folder) = &arguments.seeds {
+        let written = seeds::write(&cases, folder)
+            .map_err(|source| corpus::CorpusError::File { path: folder.clone(), source })?;
+        println!("{written} seeds in {}", folder.display());
+        return Ok(true);
     }
     let folders = folders(&cases, harness::run(&cases), complete)?;
     let mut good = true;
