@@ -25,10 +25,12 @@
 //! no default: a query that needs one does not compile.
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod budget;
 mod capability;
 mod compile;
 mod dates;
+mod dependencies;
 mod error;
 mod eval;
 mod extension;
@@ -46,9 +48,11 @@ mod type_test;
 mod vectors;
 mod zone;
 
+pub use analysis::analyze;
 pub use capability::{
     Argument, Collations, Function, Functions, Lexical, LexicalProviders, Operands, Operators, ReservedName,
 };
+pub use dependencies::Dependencies;
 pub use error::EvalError;
 pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
 pub use path::{JsonPath, Node, NormalizedPath, PathError, Track, WalkLimit};

@@ -7,6 +7,7 @@ use jaren_json::{Kind as ValueKind, Shape, Str, Value};
 
 use crate::capability::{Collation, Function, Lexical};
 use crate::dates::{Component, DateText, Form};
+use crate::dependencies::Dependencies;
 use crate::iregexp::Pattern;
 use crate::path::Path;
 use crate::place::{Place, Places};
@@ -23,6 +24,7 @@ pub(crate) struct Plan {
     /// The names of the external parameters, by their index.
     pub(crate) externals: Vec<Str>,
     pub(crate) places: Places,
+    pub(crate) dependencies: Dependencies,
     pub(crate) limits: Limits,
 }
 

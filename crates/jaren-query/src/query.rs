@@ -7,6 +7,7 @@ use jaren_json::{Object, Report, Str, Value};
 
 use crate::capability::{Collations, Functions, LexicalProviders, Operators};
 use crate::compile::compile;
+use crate::dependencies::Dependencies;
 use crate::error::EvalError;
 use crate::eval::Run;
 use crate::plan::Plan;
@@ -154,6 +155,19 @@ impl Query {
     /// The names of the external parameters, in the order of their first appearance.
     pub fn externals(&self) -> impl ExactSizeIterator<Item = &str> {
         self.plan.externals.iter().map(|name| &**name)
+    }
+
+    /// What the query depends on: external parameters, operators, and what the host registered.
+    pub fn dependencies(&self) -> &Dependencies {
+        &self.plan.dependencies
+    }
+
+    /// The same as plain data, with the limits that were given or `null`: what to show to whoever approves a query.
+    pub fn explain(&self) -> Value {
+        match self.plan.dependencies.to_value() {
+            Value::Object(object) => object.with("limits", crate::analysis::limits(&self.plan.limits)).into(),
+            other => other,
+        }
     }
 
     /// All items of the result.

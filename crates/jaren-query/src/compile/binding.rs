@@ -146,6 +146,6 @@ impl<'d> Compiler<'d> {
 }
 
 /// Whether a source has the extended form; any of its names says so.
-pub(super) fn is_extended(object: &Object) -> bool {
+pub(crate) fn is_extended(object: &Object) -> bool {
     object.iter().any(|(name, _)| EXTENDED.contains(&name))
 }

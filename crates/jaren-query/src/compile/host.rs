@@ -21,6 +21,7 @@ impl<'d> Compiler<'d> {
         let Some(function) = self.options.functions.get(name).cloned() else {
             return self.poison(UNREGISTERED, key, format!("no function '{name}' is registered"));
         };
+        self.used.functions.push(name.to_string());
         let operands = operands
             .iter()
             .enumerate()

@@ -17,9 +17,11 @@ mod vocabulary;
 
 use jaren_json::{Diagnostic, Object, Report, Shape, Str, Value};
 
+pub(crate) use self::binding::is_extended;
 use self::scope::Scope;
-pub(crate) use self::vocabulary::is_reserved;
+pub(crate) use self::vocabulary::{Operands, is_reserved, operands_of};
 
+use crate::dependencies::Dependencies;
 use crate::error::{DEPTH, MIXED, PATH, SHAPE, UNDECLARED, VERSION};
 use crate::extension::Extension;
 use crate::path::{self, Path};
@@ -47,6 +49,7 @@ pub(crate) fn compile<'d>(
         places: Places::default(),
         scope: Scope::default(),
         options,
+        used: Dependencies::default(),
         declared: options.externals.as_deref(),
         type_tests: options.type_tests.as_ref(),
         extra_levels: 0,
@@ -63,12 +66,13 @@ pub(crate) fn compile<'d>(
             format!("expected at most {depth_max} nested expressions, found {depth}"),
         );
     }
-    let Compiler { mut defects, late, places, scope: Scope { externals, slots, .. }, .. } = compiler;
+    let Compiler { mut defects, late, places, used, scope: Scope { externals, slots, .. }, .. } = compiler;
     defects.extend(late);
-    match Report::from_defects(defects) {
-        Some(report) => Err(report),
-        None => Ok(Plan { root, slots, externals, places, limits: options.limits }),
+    if let Some(report) = Report::from_defects(defects) {
+        return Err(report);
     }
+    let dependencies = used.finish(&externals);
+    Ok(Plan { root, slots, externals, places, dependencies, limits: options.limits })
 }
 
 struct Compiler<'d> {
@@ -78,6 +82,8 @@ struct Compiler<'d> {
     late: Vec<Diagnostic>,
     places: Places,
     scope: Scope<'d>,
+    /// What the document uses, as it is met.
+    used: Dependencies,
     /// What the host registers.
     options: &'d CompileOptions,
     /// The externals that may occur; any may when this is absent.
@@ -187,7 +193,7 @@ impl<'d> Compiler<'d> {
 
     /// A variable, or a path that begins at one; `rest` is the text after its `$`.
     fn variable(&mut self, text: &'d str, rest: &'d str, place: Place) -> Expr {
-        let len = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let len = variable_len(rest);
         let name = rest.get(..len).unwrap_or_default();
         if !is_name(name) {
             let message = "expected a path ('$', '$.…', '$[…'), a variable or the escape '$$' for a text";
@@ -262,9 +268,14 @@ impl<'d> Compiler<'d> {
 }
 
 /// An object with only `$`-names that names a version or an expression (section 4.1).
-fn is_envelope(object: &Object) -> bool {
+pub(crate) fn is_envelope(object: &Object) -> bool {
     (object.get("$query").is_some() || object.get("$expr").is_some())
         && object.iter().all(|(name, _)| name.starts_with('$'))
+}
+
+/// How many bytes of a text may be the name of a variable with which it begins.
+pub(crate) fn variable_len(text: &str) -> usize {
+    text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count()
 }
 
 /// Whether a text is the name of a variable (section 3.2).

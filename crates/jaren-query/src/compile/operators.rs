@@ -20,6 +20,7 @@ impl<'d> Compiler<'d> {
         depth: usize,
     ) -> Expr {
         let key = self.places.member(place, name);
+        self.used.operators.push(name.to_owned());
         if self.is_extension(name)
             && let Some(phrase) = self.extended(argument, [place, key], depth)
         {

@@ -312,7 +312,9 @@ impl<'d> Compiler<'d> {
             return None;
         };
         let collation = self.options.collations.get(name).cloned();
-        if collation.is_none() {
+        if collation.is_some() {
+            self.used.collations.push(name.to_owned());
+        } else {
             self.defect(UNREGISTERED, place, format!("no collation '{name}' is registered"));
         }
         collation

@@ -197,9 +197,46 @@ pub(super) fn is_vocabulary(name: &str) -> bool {
     known_names().any(|known| known == name)
 }
 
+/// Names of the language that stand only in places of their own.
+const RESERVED: [&str; 14] = [
+    "$call",
+    "$lexical",
+    "$query",
+    "$expr",
+    "$in",
+    "$at",
+    "$allowing-empty",
+    "$window",
+    "$size",
+    "$step",
+    "$key",
+    "$dir",
+    "$empty",
+    "$collation",
+];
+
+/// How an operator of the language takes its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operands {
+    /// Its value is the operand.
+    One,
+    /// A list, of which so many leading operands are expressions.
+    Leading(usize),
+}
+
+/// The same by the operator's name.
+pub(crate) fn operands_of(name: &str) -> Option<Operands> {
+    Some(match operator(name)? {
+        Operator::One(_) => Operands::One,
+        Operator::Schema(_) => Operands::Leading(1),
+        Operator::Read(_, expressions, _) => Operands::Leading(*expressions),
+        _ => Operands::Leading(usize::MAX),
+    })
+}
+
 /// Whether no host may register an operator of that name.
 pub(crate) fn is_reserved(name: &str) -> bool {
-    is_vocabulary(name) || ["$call", "$lexical", "$query", "$expr"].contains(&name)
+    is_vocabulary(name) || RESERVED.contains(&name)
 }
 
 fn known_names() -> impl Iterator<Item = &'static str> {

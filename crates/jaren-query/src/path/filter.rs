@@ -13,7 +13,7 @@ use super::walk::{Around, walk};
 use super::{Path, Sight, Step, step_into};
 use crate::budget::Budget;
 use crate::eval::count;
-use crate::iregexp::Pattern;
+use crate::iregexp::{Extent, Pattern};
 use crate::relation::{Nan, equal, ordered};
 
 /// A logical expression.
@@ -32,6 +32,7 @@ pub(crate) enum Filter {
 /// What `match()` and `search()` look at.
 #[derive(Debug)]
 pub(crate) struct Matches {
+    pub(crate) extent: Extent,
     pub(crate) text: Comparable,
     /// Where the pattern's text comes from; `pattern` knows a literal one already.
     pub(crate) pattern_text: Comparable,

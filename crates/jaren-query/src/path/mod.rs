@@ -4,6 +4,7 @@
 //! may select many nodes, each followed by its own single steps. The common paths are all head (`$.context.data.x`) or one
 //! leap (`$.rows[*].price`), and neither needs a list of nodes while it is walked.
 
+mod describe;
 mod filter;
 mod json_path;
 mod normalized;
@@ -16,6 +17,7 @@ use jaren_json::{SlotHint, Str, Value};
 
 use self::filter::Filter;
 
+pub(crate) use describe::segments_of;
 pub use json_path::{JsonPath, PathError, WalkLimit};
 pub use normalized::NormalizedPath;
 pub(crate) use parse::parse;
@@ -94,7 +96,7 @@ pub(crate) enum Selector {
     /// All children.
     Wildcard,
     /// Elements of an array from `start` up to and without `end`; a step of zero selects nothing (RFC 9535 2.3.4).
-    Slice { start: Option<i64>, end: Option<i64>, step: i64 },
+    Slice { start: Option<i64>, end: Option<i64>, step: Option<i64> },
     /// The children that pass.
     Filter(Box<Filter>),
 }

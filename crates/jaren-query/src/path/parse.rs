@@ -194,7 +194,7 @@ impl Parser<'_> {
             self.blanks();
             step = self.bound()?;
         }
-        Ok(Selector::Slice { start, end, step: step.unwrap_or(1) })
+        Ok(Selector::Slice { start, end, step })
     }
 
     /// An integer, if one stands here.

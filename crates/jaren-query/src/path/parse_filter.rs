@@ -43,11 +43,17 @@ impl Parser<'_> {
     }
 
     fn any(&mut self) -> Result<Filter, PathDefect> {
-        self.chain(*b"||", Self::all, Filter::Any)
+        self.chain(*b"||", Self::all, Filter::Any, |filter| match filter {
+            Filter::Any(operands) => Ok(operands),
+            other => Err(other),
+        })
     }
 
     fn all(&mut self) -> Result<Filter, PathDefect> {
-        self.chain(*b"&&", Self::basic, Filter::All)
+        self.chain(*b"&&", Self::basic, Filter::All, |filter| match filter {
+            Filter::All(operands) => Ok(operands),
+            other => Err(other),
+        })
     }
 
     fn chain(
@@ -55,6 +61,7 @@ impl Parser<'_> {
         sign: [u8; 2],
         operand: fn(&mut Self) -> Result<Filter, PathDefect>,
         join: fn(Vec<Filter>) -> Filter,
+        joined: fn(Filter) -> Result<Vec<Filter>, Filter>,
     ) -> Result<Filter, PathDefect> {
         let first = operand(self)?;
         let mut more = Vec::new();
@@ -65,8 +72,10 @@ impl Parser<'_> {
         if more.is_empty() {
             return Ok(first);
         }
-        more.insert(0, first);
-        Ok(join(more))
+        // What is joined in parentheses already is joined further.
+        let mut operands = joined(first).unwrap_or_else(|first| vec![first]);
+        operands.append(&mut more);
+        Ok(join(operands))
     }
 
     /// Eats two signs and the blanks before them; leaves the blanks where the signs are missing.
@@ -257,7 +266,7 @@ impl Parser<'_> {
                 self.defect_at(start, "a smaller pattern: a matcher for it would take too much memory")
             );
         }
-        Ok(Call::Logical(Filter::Matches(Box::new(Matches { text, pattern_text, pattern }))))
+        Ok(Call::Logical(Filter::Matches(Box::new(Matches { extent, text, pattern_text, pattern }))))
     }
 
     /// An argument of `ValueType`.

@@ -188,7 +188,7 @@ impl Leap {
                 (Selector::Step(step), _) => step.position(value).map_or(Ok(()), &mut visit)?,
                 (Selector::Wildcard, _) => (0..all.len()).try_for_each(&mut visit)?,
                 (Selector::Slice { start, end, step }, Value::Array(_)) => {
-                    slice(all.len(), *start, *end, *step, &mut visit)?;
+                    slice(all.len(), *start, *end, step.unwrap_or(1), &mut visit)?;
                 }
                 (Selector::Slice { .. }, _) => {}
                 (Selector::Filter(filter), _) => {
