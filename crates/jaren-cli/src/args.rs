@@ -174,6 +174,9 @@ pub(crate) struct Query {
     /// Read the query from this file; the only other word is then FILE.
     #[arg(long, short = 'f', value_name = "FILE", conflicts_with = "file")]
     pub(crate) from_file: Option<PathBuf>,
+    /// Ask nothing: print how the query is read, and what it needs.
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) pipe: Pipe,
 }

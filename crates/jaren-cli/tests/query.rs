@@ -194,3 +194,16 @@ fn what_is_printed_is_not_changed() {
     assert_eq!(ask(&["$", "-r"], "\"\\u001b[31mred\\u009b\"").code(0).out, "\u{1b}[31mred\u{9b}\n");
     assert_eq!(ask(&["$"], "\"\\u001b[31m\u{202e}\"").code(0).out, "\"\\u001b[31m\u{202e}\"\n");
 }
+
+#[test]
+fn an_explanation_needs_no_values() {
+    let said = ask(&["{\"$lt\": [\"$.price\", \"$most\"]}", "--explain", "--compact"], "not JSON").code(0);
+    let [analysis] = &said.json()[..] else { panic!("{said:?}") };
+    let dependencies = analysis.get("dependencies").unwrap();
+    assert_eq!(dependencies.get("externals"), Some(&value!(["most"])));
+    assert_eq!(dependencies.get("operators"), Some(&value!(["$lt"])));
+    assert_eq!(ask(&["$.a", "--explain", "--json"], "").code(0).out.lines().count(), 1);
+    ask(&["$.a", "--explain"], "").code(0).prints("{\n  \"astVersion\": 1,\n");
+    ask(&["@-", "--explain"], "$.a").code(0);
+    ask(&["$.a[", "--explain"], "").code(3).complains("EXPR:1:5");
+}

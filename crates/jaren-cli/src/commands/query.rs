@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use jaren::json::Value;
-use jaren::query::{CompileOptions, Query, Scope};
+use jaren::json::{Value, pretty, to_text};
+use jaren::query::{CompileOptions, Query, Scope, analyze};
 
 use crate::args;
 use crate::exit::Exit;
@@ -12,12 +12,13 @@ use crate::input;
 use crate::output::Output;
 use crate::pipe::{self, Expression, Program};
 use crate::problem::{Problem, Source};
+use crate::text;
 
 /// What a query from the command line is called.
 const EXPR: &str = "EXPR";
 
 /// Prints the items that the query answers to each value.
-pub(crate) fn query(arguments: &args::Query, output: &Output) -> Result<Exit, Problem> {
+pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit, Problem> {
     let word = arguments.expression.as_deref().unwrap_or_default();
     let after_at = word.to_str().and_then(|word| word.strip_prefix('@')).map(Path::new);
     // With --from-file the first word is the second one.
@@ -25,11 +26,16 @@ pub(crate) fn query(arguments: &args::Query, output: &Output) -> Result<Exit, Pr
         Some(path) => (Some(path), arguments.expression.as_deref().map(Path::new)),
         None => (after_at, arguments.file.as_deref()),
     };
-    pipe::check_inputs(&arguments.pipe, path, file)?;
+    if !arguments.explain {
+        pipe::check_inputs(&arguments.pipe, path, file)?;
+    }
     let expression = match path {
         Some(path) => parse(input::document_source(path, "query")?)?,
         None => from_word(word)?,
     };
+    if arguments.explain {
+        return explain(&expression, arguments.pipe.compact, output);
+    }
     let bindings = pipe::bindings(&arguments.pipe.bindings)?;
     let options = CompileOptions {
         externals: Some(bindings.iter().map(|(name, _)| name.clone()).collect()),
@@ -41,6 +47,18 @@ pub(crate) fn query(arguments: &args::Query, output: &Output) -> Result<Exit, Pr
     let answer = |value: &Value| Ok(query.items(&Scope::value(value).with_externals(&externals))?);
     let program = Program { noun: "query", expression: &expression, answer: &answer };
     pipe::run(&arguments.pipe, file, &program, output)
+}
+
+/// Prints the normalized form of a query. Its variables need no values, so none has to be bound.
+fn explain(expression: &Expression, compact: bool, output: &mut Output) -> Result<Exit, Problem> {
+    let analysis = analyze(expression.document(), &CompileOptions::default())
+        .map_err(|report| expression.refused("query", &report))?;
+    output.print(&analysis, || {
+        let text = if compact { to_text(&analysis) } else { pretty(&analysis) };
+        // A document holds no NaN, and the form of one neither.
+        text::json(&text.unwrap_or_default()).into_owned() + "\n"
+    });
+    Ok(Exit::Success)
 }
 
 fn from_word(word: &OsStr) -> Result<Expression, Problem> {
