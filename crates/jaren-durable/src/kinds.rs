@@ -24,12 +24,14 @@ pub(crate) struct Form {
     pub(crate) version: u32,
     pub(crate) retention: Retention,
     pub(crate) scope: Scope,
+    /// Whether handles keep what they read and write of it.
+    pub(crate) kept: bool,
     migrate: Option<Migrate>,
 }
 
 impl Form {
     const fn new(kind: &'static str, version: u32) -> Self {
-        Self { kind, version, retention: Retention::Full, scope: Scope::Session, migrate: None }
+        Self { kind, version, retention: Retention::Full, scope: Scope::Session, kept: true, migrate: None }
     }
 
     const fn keeping(self, retention: Retention) -> Self {
@@ -38,6 +40,10 @@ impl Form {
 
     const fn within(self, scope: Scope) -> Self {
         Self { scope, ..self }
+    }
+
+    const fn unkept(self) -> Self {
+        Self { kept: false, ..self }
     }
 
     const fn migrating(self, migrate: Migrate) -> Self {
@@ -89,7 +95,13 @@ macro_rules! definition {
             /// The same with only the newest value stored, and never kept by a handle ([`Retention::Bulk`]).
             #[must_use]
             pub const fn bulk(self) -> Self {
-                Self(self.0.keeping(Retention::Bulk))
+                Self(self.0.keeping(Retention::Bulk).unkept())
+            }
+
+            /// The same, always written whole and never kept by a handle: for records of which there are ever more.
+            #[must_use]
+            pub const fn unkept(self) -> Self {
+                Self(self.0.unkept())
             }
 
             /// The same in another scope.

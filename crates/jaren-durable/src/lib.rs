@@ -48,6 +48,7 @@ mod names;
 mod records;
 mod session;
 mod storage;
+mod task;
 mod upkeep;
 
 pub use batch::{Batch, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write};
@@ -60,6 +61,10 @@ pub use records::{
     At, BulkChange, Change, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, LabelChanges, Labels, Order,
     Page, Replay, Revision, SessionRecord, SessionsQuery, Stored, Tail,
 };
-pub use session::{CommitError, Draft, Receipt, Refreshed, Session, SessionError};
+pub use session::{
+    CommitError, Conversation, ConversationOwner, Draft, Entry, NewEntry, NewTask, Receipt, RecordError,
+    Refreshed, Session, SessionError, Started,
+};
 pub use storage::{BoxFuture, Storage};
+pub use task::{Abort, Task, TaskError, TaskOutcome, TaskState};
 pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Size, Upkeep, prune_all};

@@ -3,9 +3,11 @@
 //! All that it answers is as of its [`head`](Session::head), which moves only by its own commits and by
 //! [`refresh`](Session::refresh). What it has read or written it keeps, so the common commit reads nothing.
 
+mod conversations;
 mod draft;
 mod error;
 mod plan;
+mod tasks;
 mod view;
 
 use std::collections::BTreeSet;
@@ -15,16 +17,17 @@ use std::sync::Arc;
 use jaren_host::Millis;
 use jaren_json::Value;
 
+pub use self::conversations::{Conversation, ConversationOwner, Entry, NewEntry, RecordError};
 pub use self::draft::Draft;
 use self::draft::Intent;
 pub use self::error::{CommitError, SessionError};
 use self::plan::{Looked, Plan};
+pub use self::tasks::{NewTask, Started};
 use self::view::{Known, View};
 use crate::kinds::Form;
 use crate::{
     Address, At, Batch, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Labels, Order, Outcome,
-    Page, Retention, Retry, Seq, SessionId, Singleton, Storage, StorageError, StorageErrorKind, Stored,
-    limits,
+    Page, Retry, Seq, SessionId, Singleton, Storage, StorageError, StorageErrorKind, Stored, limits,
 };
 
 /// A handle of one session. Any number may exist, in any process; the storage decides which commit is first.
@@ -125,12 +128,12 @@ impl Session {
         self.value(family.address(key), family.form()).await
     }
 
-    /// All members of that family, in the byte order of their keys. Read once, then known, unless they are of bulk
-    /// retention. A family that grows for ever is read by [`page`](Self::page).
+    /// All members of that family, in the byte order of their keys. Read once, then known, unless the family
+    /// is not kept. A family that grows for ever is read by [`page`](Self::page).
     pub async fn family(&mut self, family: &Family) -> Result<Vec<(Arc<str>, Value)>, SessionError> {
         self.settled()?;
         let (form, mut members) = (family.form(), Vec::new());
-        if form.retention == Retention::Bulk {
+        if !form.kept {
             let mut after = None;
             loop {
                 let page = self.page(family, Order::Ascending, after, limits::PAGE_ITEMS_MAX).await?;
@@ -210,10 +213,10 @@ impl Session {
         let mut looked = Looked::default();
         for (address, intent) in change.documents() {
             match intent {
-                Intent::Put { .. } if intent.is_bulk() => {}
-                Intent::Retire { .. } if intent.is_bulk() => {
+                Intent::Put { .. } if !intent.is_kept() => {}
+                Intent::Retire { .. } if !intent.is_kept() => {
                     if self.read(address).await?.is_some() {
-                        looked.bulk.insert(address.clone());
+                        looked.unkept.insert(address.clone());
                     }
                 }
                 _ => self.load(address).await?,
@@ -351,7 +354,7 @@ impl Session {
 
     async fn value(&mut self, address: Address, form: Form) -> Result<Option<Value>, SessionError> {
         self.settled()?;
-        if form.retention == Retention::Bulk {
+        if !form.kept {
             return self.read(&address).await?.map(|stored| form.read(&stored)).transpose();
         }
         self.load(&address).await?;

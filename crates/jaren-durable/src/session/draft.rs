@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jaren_json::Value;
 
 use crate::kinds::Form;
-use crate::{Address, Family, Retention, Scope, Seq, Session, Singleton};
+use crate::{Address, Family, Scope, Seq, Session, Singleton};
 
 /// A change to one session's documents and labels, begun by [`Session::change`].
 ///
@@ -19,27 +19,47 @@ pub struct Draft {
     documents: BTreeMap<Address, Intent>,
     /// Scopes that end.
     scopes: BTreeSet<Scope>,
+    /// Tasks that own something which this change creates.
+    owners: BTreeSet<u64>,
+    /// It has ids that were minted over its view.
+    minted: bool,
     labels: BTreeMap<Arc<str>, Option<Arc<str>>>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Intent {
     Put { form: Form, value: Value },
-    Retire { retention: Retention },
+    Retire { kept: bool },
+}
+
+/// What a change makes of a document.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Staged<'a> {
+    Untouched,
+    Set(&'a Value),
+    Ended,
 }
 
 impl Intent {
-    pub(super) fn is_bulk(&self) -> bool {
+    /// Whether the view knows of the document.
+    pub(super) fn is_kept(&self) -> bool {
         match self {
-            Self::Put { form, .. } => form.retention == Retention::Bulk,
-            Self::Retire { retention } => *retention == Retention::Bulk,
+            Self::Put { form, .. } => form.kept,
+            Self::Retire { kept } => *kept,
         }
     }
 }
 
 impl Draft {
     pub(super) fn new(head: Option<Seq>) -> Self {
-        Self { head, documents: BTreeMap::new(), scopes: BTreeSet::new(), labels: BTreeMap::new() }
+        Self {
+            head,
+            documents: BTreeMap::new(),
+            scopes: BTreeSet::new(),
+            owners: BTreeSet::new(),
+            minted: false,
+            labels: BTreeMap::new(),
+        }
     }
 
     /// Sets the document of that kind, creating it if need be.
@@ -54,14 +74,14 @@ impl Draft {
 
     /// Ends the document of that kind, if it lives.
     pub fn retire(&mut self, kind: &Singleton) {
-        let retention = kind.form().retention;
-        self.documents.insert(kind.address(), Intent::Retire { retention });
+        let kept = kind.form().kept;
+        self.documents.insert(kind.address(), Intent::Retire { kept });
     }
 
     /// Ends the member of that family with that key, if it lives.
     pub fn retire_member(&mut self, family: &Family, key: &str) {
-        let retention = family.form().retention;
-        self.documents.insert(family.address(key), Intent::Retire { retention });
+        let kept = family.form().kept;
+        self.documents.insert(family.address(key), Intent::Retire { kept });
     }
 
     /// Ends every document of a scope, those that this change sets in it among them (durable A35).
@@ -80,8 +100,32 @@ impl Draft {
     }
 
     /// Declares that this change still holds over what the session has adopted since it was begun.
+    ///
+    /// A change with minted ids does not: others may have minted the same. It stays as it was, and is a conflict.
     pub fn rebase(&mut self, session: &Session) {
-        self.head = session.change().head;
+        if !self.minted {
+            self.head = session.change().head;
+        }
+    }
+
+    /// What this change makes of a document.
+    pub(super) fn staged(&self, address: &Address) -> Staged<'_> {
+        if self.scopes.contains(&address.scope()) {
+            return Staged::Ended;
+        }
+        match self.documents.get(address) {
+            None => Staged::Untouched,
+            Some(Intent::Put { value, .. }) => Staged::Set(value),
+            Some(Intent::Retire { .. }) => Staged::Ended,
+        }
+    }
+
+    pub(super) fn set_minted(&mut self) {
+        self.minted = true;
+    }
+
+    pub(super) fn owners(&mut self) -> &mut BTreeSet<u64> {
+        &mut self.owners
     }
 
     pub(super) fn head(&self) -> Option<Seq> {

@@ -22,8 +22,8 @@ pub(super) struct Plan {
 /// What a plan needs to know besides the view: what is never kept in it.
 #[derive(Default)]
 pub(super) struct Looked {
-    /// Documents of bulk retention that are to be retired, and live.
-    pub(super) bulk: BTreeSet<Address>,
+    /// Documents that are to be retired, and live.
+    pub(super) unkept: BTreeSet<Address>,
     /// The documents of the scopes that end.
     pub(super) scopes: Vec<DocumentRecord>,
 }
@@ -38,8 +38,8 @@ impl Plan {
     ) -> Result<Self, CommitError> {
         let mut plan = Self { writes: Vec::new(), documents: Vec::new(), labels: Vec::new() };
         for (address, intent) in change.documents() {
-            if intent.is_bulk() {
-                plan.bulk(address, intent, looked)?;
+            if !intent.is_kept() {
+                plan.unkept(address, intent, looked)?;
                 continue;
             }
             let living = view.get(address).living();
@@ -68,8 +68,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What is of bulk retention is written whole and not kept in the view.
-    fn bulk(&mut self, address: &Address, intent: &Intent, looked: &Looked) -> Result<(), CommitError> {
+    /// What is not kept in the view is written whole.
+    fn unkept(&mut self, address: &Address, intent: &Intent, looked: &Looked) -> Result<(), CommitError> {
         let address = address.clone();
         match intent {
             Intent::Put { form, value } => {
@@ -77,7 +77,7 @@ impl Plan {
                 let (retention, version) = (form.retention, form.version);
                 self.writes.push(Write::Base { address, retention, version, body });
             }
-            Intent::Retire { .. } if looked.bulk.contains(&address) => {
+            Intent::Retire { .. } if looked.unkept.contains(&address) => {
                 self.writes.push(Write::Retire { address });
             }
             Intent::Retire { .. } => {}

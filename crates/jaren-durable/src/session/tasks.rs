@@ -1,0 +1,184 @@
+//! Task records in a session: what a change may do to them (durable A11, A27, A29, A35, B32).
+
+use std::sync::Arc;
+
+use jaren_json::Value;
+
+use super::conversations::{RecordError, decode, encode, key};
+use super::{Draft, Session};
+use crate::{Family, Order, Page, Scope, Task, TaskError, TaskState};
+
+const TASKS: Family = Family::new("jaren.task", 1).current();
+/// Tasks by the caller's own key.
+const STARTS: Family = Family::new("jaren.task-start", 1).current();
+
+/// A task to create.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct NewTask {
+    /// Its kind, which is not empty.
+    pub kind: String,
+    /// The version of its code.
+    pub version: u32,
+    /// What it is started with.
+    pub input: Value,
+    /// Where it begins.
+    pub checkpoint: Value,
+    /// Its conversation; an owned task lives in its owner's.
+    pub conversation: u64,
+    /// The task that owns it.
+    pub owner: Option<u64>,
+    /// Whether its owner may end before it; an owned task cannot be one.
+    pub background: bool,
+    /// Whether it is marked to be aborted when the program that drove it ended.
+    pub abandon_on_restart: bool,
+}
+
+impl NewTask {
+    /// A task of a conversation, without an owner.
+    pub fn new(kind: &str, version: u32, conversation: u64, input: Value, checkpoint: Value) -> Self {
+        let kind = kind.to_owned();
+        let (owner, background, abandon_on_restart) = (None, false, false);
+        Self { kind, version, input, checkpoint, conversation, owner, background, abandon_on_restart }
+    }
+}
+
+/// What became of a start by key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Started {
+    /// The change creates the task of that id.
+    Created(u64),
+    /// A task of that key is alive.
+    Attached(Task),
+    /// A task of that key has ended.
+    Settled(Task),
+}
+
+impl Session {
+    /// A committed task.
+    pub async fn task(&mut self, id: u64) -> Result<Option<Task>, RecordError> {
+        self.member(&TASKS, &key(id)).await?.as_ref().map(decode).transpose()
+    }
+
+    /// Committed tasks beyond an id, by their ids; with a status only those that have it.
+    ///
+    /// A page holds at most `limit` tasks of which the status was looked at, so it may be empty and not the last:
+    /// go on after the id that is answered beside it.
+    pub async fn tasks(
+        &self,
+        status: Option<&str>,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<(Page<Task>, Option<u64>), RecordError> {
+        let after: Option<Arc<str>> = after.map(|id| key(id).into());
+        let page = self.page(&TASKS, Order::Ascending, after, limit).await?;
+        let tasks = page.items.iter().map(|(_, value)| decode(value));
+        let mut items = tasks.collect::<Result<Vec<Task>, _>>()?;
+        let last = items.last().map(|task| task.id);
+        items.retain(|task| status.is_none_or(|status| task.state.status() == status));
+        Ok((Page { items, more: page.more }, last))
+    }
+
+    async fn task_in(&mut self, change: &Draft, id: u64) -> Result<Option<Task>, RecordError> {
+        let address = TASKS.address(&key(id));
+        self.candidate(change, address, TASKS.form()).await?.as_ref().map(decode).transpose()
+    }
+
+    /// A task that may own what the change creates.
+    pub(super) async fn owner_in(&mut self, change: &mut Draft, id: u64) -> Result<Task, RecordError> {
+        let task = self.task_in(change, id).await?.ok_or(RecordError::Task(id))?;
+        if let Some(what) = ending(&task) {
+            return Err(RecordError::Owner { id, what });
+        }
+        change.owners().insert(id);
+        Ok(task)
+    }
+
+    /// Creates a pending task.
+    pub async fn create_task(&mut self, change: &mut Draft, new: NewTask) -> Result<u64, RecordError> {
+        if new.kind.is_empty() {
+            return Err(RecordError::Kind);
+        }
+        if self.conversation_in(change, new.conversation).await?.is_none() {
+            return Err(RecordError::Conversation(new.conversation));
+        }
+        if let Some(owner) = new.owner {
+            let owner = self.owner_in(change, owner).await?;
+            if new.background {
+                return Err(RecordError::Background);
+            }
+            if owner.conversation_id != new.conversation {
+                return Err(RecordError::Moved(owner.id));
+            }
+        }
+        let id = self.mint(change).await?;
+        let task = Task {
+            id,
+            conversation_id: new.conversation,
+            kind: new.kind,
+            version: new.version,
+            input: new.input,
+            owner: new.owner,
+            background: new.background,
+            abort: None,
+            abandon_on_restart: new.abandon_on_restart,
+            started_at: None,
+            ended_at: None,
+            restarts: 0,
+            state: TaskState::Pending { checkpoint: new.checkpoint },
+        };
+        change.put_member(&TASKS, &key(id), encode(&task)?);
+        Ok(id)
+    }
+
+    /// Creates the task of a key, or finds the one that was created with it: whoever starts it again, at the same
+    /// time or after a crash, gets the same task (durable B32).
+    pub async fn start_task(
+        &mut self,
+        change: &mut Draft,
+        start: &str,
+        new: NewTask,
+    ) -> Result<Started, RecordError> {
+        let known = self.candidate(change, STARTS.address(start), STARTS.form()).await?;
+        if let Some(id) = known.as_ref().map(decode::<u64>).transpose()? {
+            let task = self.task_in(change, id).await?.ok_or(RecordError::Task(id))?;
+            return Ok(if task.is_terminal() { Started::Settled(task) } else { Started::Attached(task) });
+        }
+        let id = self.create_task(change, new).await?;
+        change.put_member(&STARTS, start, encode(&id)?);
+        Ok(Started::Created(id))
+    }
+
+    /// Replaces a task's record; the end of a task ends the documents of its scope in the same commit.
+    ///
+    /// A terminal record cannot be replaced, nor one that ends in a change that gives it something to own.
+    pub async fn put_task(&mut self, change: &mut Draft, task: &Task) -> Result<(), RecordError> {
+        let before = self.task_in(change, task.id).await?.ok_or(RecordError::Task(task.id))?;
+        if before.is_terminal() {
+            return Err(TaskError::Terminal(task.id).into());
+        }
+        if before.conversation_id != task.conversation_id {
+            return Err(RecordError::Moved(task.id));
+        }
+        if let Some(what) = ending(task)
+            && change.owners().contains(&task.id)
+        {
+            return Err(RecordError::Owner { id: task.id, what });
+        }
+        change.put_member(&TASKS, &key(task.id), encode(task)?);
+        if task.is_terminal() {
+            change.retire_scope(Scope::Task(task.id));
+        }
+        Ok(())
+    }
+}
+
+/// Why a task cannot own anything new, if it cannot.
+fn ending(task: &Task) -> Option<&'static str> {
+    match task.state {
+        TaskState::Terminal { .. } => Some("terminal"),
+        TaskState::Completing { .. } => Some("completing"),
+        _ if task.abort.is_some() => Some("abort-marked"),
+        _ => None,
+    }
+}

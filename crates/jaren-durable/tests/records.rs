@@ -1,0 +1,352 @@
+//! Ids, conversations, entries and tasks: the cases of the specification's section H that apply, by their numbers.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
+use std::sync::Arc;
+
+use jaren_durable::{
+    Abort, CommitError, Draft, Family, MemoryStorage, NewEntry, NewTask, Order, RecordError, Scope, Seq,
+    Session, SessionId, Singleton, Started, Storage, Task, TaskError, TaskOutcome, TaskState,
+};
+use jaren_host::Millis;
+use jaren_json::{Value, value};
+
+const SCRATCH: Singleton = Singleton::new("test.scratch", 1);
+const LINES: Family = Family::new("test.line", 1).bulk();
+
+fn id() -> SessionId {
+    SessionId::new("s").unwrap()
+}
+
+fn at(ms: i64) -> Millis {
+    Millis::new(ms)
+}
+
+fn entry(kind: &str) -> NewEntry {
+    NewEntry { kind: kind.to_owned(), data: Some(value!({"text": "hello"})), by_task: None }
+}
+
+fn running(phase: &str) -> TaskState {
+    TaskState::Running { checkpoint: value!({"phase": phase}) }
+}
+
+fn terminal() -> TaskState {
+    TaskState::Terminal { outcome: TaskOutcome::Completed { result: value!(1) } }
+}
+
+fn new_task(conversation: u64) -> NewTask {
+    NewTask::new("test.work", 1, conversation, value!({"n": 1}), value!({"phase": "one"}))
+}
+
+async fn fresh() -> (Arc<dyn Storage>, Session) {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let mut session = Session::create(storage.clone(), id(), "test");
+    let mut change = session.change();
+    assert_eq!(session.create_root_conversation(&mut change).await.unwrap(), 1);
+    commit(&mut session, change).await;
+    (storage, session)
+}
+
+async fn reopen(storage: &Arc<dyn Storage>) -> Session {
+    Session::open(storage.clone(), id()).await.unwrap().unwrap()
+}
+
+async fn commit(session: &mut Session, change: Draft) -> Seq {
+    session.commit(change).await.unwrap().seq
+}
+
+/// A committed task of the root conversation.
+async fn task(session: &mut Session) -> Task {
+    let mut change = session.change();
+    let id = session.create_task(&mut change, new_task(1)).await.unwrap();
+    commit(session, change).await;
+    session.task(id).await.unwrap().unwrap()
+}
+
+async fn put(session: &mut Session, task: Task) -> Task {
+    let mut change = session.change();
+    session.put_task(&mut change, &task).await.unwrap();
+    commit(session, change).await;
+    task
+}
+
+// H1, H5: the first id is 2; an id that was not committed may be minted again, a committed one never, also by others.
+#[tokio::test]
+async fn ids_are_minted_once() {
+    let (storage, mut session) = fresh().await;
+    assert_eq!(session.head(), Seq::new(1));
+    let mut again = session.change();
+    let error = session.create_root_conversation(&mut again).await.unwrap_err();
+    assert_eq!(error.to_string(), "id 1 already belongs to a conversation");
+
+    let mut dropped = session.change();
+    assert_eq!(session.mint(&mut dropped).await.unwrap(), 2);
+    let mut change = session.change();
+    for expected in 2..=4 {
+        assert_eq!(session.mint(&mut change).await.unwrap(), expected);
+    }
+    assert_eq!(commit(&mut session, change).await, Seq::new(2));
+    let mut other = reopen(&storage).await;
+    let mut change = other.change();
+    assert_eq!(other.mint(&mut change).await.unwrap(), 5);
+    commit(&mut other, change).await;
+
+    let mut change = session.change();
+    assert_eq!(session.mint(&mut change).await.unwrap(), 5, "the same, over an older view");
+    session.refresh().await.unwrap();
+    change.rebase(&session);
+    let refused = session.commit(change).await.unwrap_err();
+    assert!(matches!(refused, CommitError::Conflict(_)), "and so it cannot be carried over: {refused}");
+}
+
+// H2, H3.
+#[tokio::test]
+async fn ids_go_on_after_given_ones_until_they_are_exhausted() {
+    let (_, mut session) = fresh().await;
+    let mut change = session.change();
+    session.reserve_id(&mut change, 100).await.unwrap();
+    assert_eq!(session.mint(&mut change).await.unwrap(), 101);
+    session.reserve_id(&mut change, 7).await.unwrap();
+    assert!(session.mint(&mut change).await.unwrap() > 101, "never backwards");
+    session.reserve_id(&mut change, (1 << 53) - 1).await.unwrap();
+    commit(&mut session, change).await;
+    for _ in 0..2 {
+        let mut change = session.change();
+        let error = session.mint(&mut change).await.unwrap_err();
+        assert!(matches!(error, RecordError::Exhausted) && error.to_string().contains("exhausted"));
+    }
+}
+
+// H6, H7: entries by id in both directions, and a page is not moved by what is appended.
+#[tokio::test]
+async fn entries_are_scanned_in_both_directions() {
+    let (storage, mut session) = fresh().await;
+    let mut change = session.change();
+    for kind in ["a", "b", "c", "d", "e"] {
+        session.append_entry(&mut change, 1, entry(kind)).await.unwrap();
+    }
+    commit(&mut session, change).await;
+    let mut reader = reopen(&storage).await;
+    let page = reader.entries(1, Order::Descending, None, 2).await.unwrap();
+    let ids = |page: &jaren_durable::Page<jaren_durable::Entry>| -> Vec<u64> {
+        page.items.iter().map(|entry| entry.id).collect()
+    };
+    assert_eq!((ids(&page), page.more), (vec![6, 5], true));
+    let mut change = session.change();
+    assert_eq!(session.append_entry(&mut change, 1, entry("f")).await.unwrap(), 7);
+    commit(&mut session, change).await;
+    reader.refresh().await.unwrap();
+    let page = reader.entries(1, Order::Descending, Some(5), 2).await.unwrap();
+    assert_eq!((ids(&page), page.more), (vec![4, 3], true));
+    let page = reader.entries(1, Order::Ascending, Some(3), 10).await.unwrap();
+    assert_eq!((ids(&page), page.more), (vec![4, 5, 6, 7], false));
+    assert_eq!(page.items[0].kind, "c");
+    assert_eq!(page.items[0].data, Some(value!({"text": "hello"})));
+}
+
+// H21: a mistake is told, and harms nothing.
+#[tokio::test]
+async fn an_unknown_conversation_is_an_error_that_harms_nothing() {
+    let (_, mut session) = fresh().await;
+    let mut change = session.change();
+    let error = session.append_entry(&mut change, 77, entry("a")).await.unwrap_err();
+    assert_eq!(error.to_string(), "conversation 77 does not exist");
+    session.entries(77, Order::Ascending, None, 1).await.expect_err("there is none");
+    assert!(matches!(session.append_entry(&mut change, 1, entry("")).await, Err(RecordError::Kind)));
+    assert_eq!(commit(&mut session, change).await, Seq::new(1), "nothing was planned");
+}
+
+// H22: who may own something.
+#[tokio::test]
+async fn an_owner_must_be_alive_and_go_on() {
+    let (_, mut session) = fresh().await;
+    let mut change = session.change();
+    let error = session.create_conversation(&mut change, Some(99)).await.unwrap_err();
+    assert_eq!(error.to_string(), "task 99 does not exist");
+    let owner = task(&mut session).await;
+    let started = put(&mut session, owner.advance(running("one"), at(1)).unwrap()).await;
+    let outcome = TaskOutcome::Completed { result: value!(1) };
+    let completing = started.clone().advance(TaskState::Completing { outcome }, at(2)).unwrap();
+    let ended = started.clone().advance(terminal(), at(2)).unwrap();
+    let marked = started.clone().request_abort().unwrap();
+    for (record, what) in [(&completing, "completing"), (&ended, "terminal"), (&marked, "abort-marked")] {
+        // In either order within one change.
+        let mut change = session.change();
+        session.put_task(&mut change, record).await.unwrap();
+        let first = session.create_conversation(&mut change, Some(record.id)).await.unwrap_err();
+        let mut change = session.change();
+        session.create_conversation(&mut change, Some(record.id)).await.unwrap();
+        let second = session.put_task(&mut change, record).await.unwrap_err();
+        for error in [first, second] {
+            assert_eq!(error.to_string(), format!("owner task {} is {what}", record.id));
+        }
+    }
+    let mut change = session.change();
+    let conversation = session.create_conversation(&mut change, Some(started.id)).await.unwrap();
+    let mut child = new_task(1);
+    child.owner = Some(started.id);
+    session.create_task(&mut change, child.clone()).await.unwrap();
+    child.background = true;
+    let error = session.create_task(&mut change, child.clone()).await.unwrap_err();
+    assert!(matches!(error, RecordError::Background));
+    (child.background, child.conversation) = (false, conversation);
+    let error = session.create_task(&mut change, child).await.unwrap_err();
+    assert!(matches!(error, RecordError::Moved(_)), "{error}");
+    commit(&mut session, change).await;
+    let owner = session.conversation(conversation).await.unwrap().unwrap().owner.unwrap();
+    assert_eq!((owner.conversation_id, owner.task_id), (1, started.id));
+}
+
+// H8, H29: a terminal record is a receipt, and what belonged to the task ends with it.
+#[tokio::test]
+async fn a_task_ends_with_its_documents() {
+    let (storage, mut session) = fresh().await;
+    let pending = task(&mut session).await;
+    let mine = Scope::Task(pending.id);
+    let mut change = session.change();
+    let started = pending.advance(running("one"), at(5)).unwrap();
+    session.put_task(&mut change, &started).await.unwrap();
+    change.put(&SCRATCH.within(mine), value!({"n": 1}));
+    change.put_member(&LINES.within(mine), "1", value!({}));
+    commit(&mut session, change).await;
+
+    let mut other = reopen(&storage).await;
+    let mut change = other.change();
+    change.put(&SCRATCH.within(mine), value!({"n": 2}));
+    let ended = started.clone().advance(terminal(), at(9)).unwrap();
+    other.put_task(&mut change, &ended).await.unwrap();
+    commit(&mut other, change).await;
+    assert_eq!(other.document(&SCRATCH.within(mine)).await.unwrap(), None);
+    assert_eq!(other.member(&LINES.within(mine), "1").await.unwrap(), None);
+    assert_eq!((ended.started_at, ended.ended_at), (Some(5), Some(9)));
+
+    let mut change = other.change();
+    let error = other.put_task(&mut change, &started).await.unwrap_err();
+    assert_eq!(error.to_string(), format!("task {} is already terminal", ended.id));
+    let (page, _) = other.tasks(Some("pending"), None, 10).await.unwrap();
+    assert!(page.items.is_empty());
+    let (page, last) = other.tasks(Some("terminal"), None, 10).await.unwrap();
+    assert_eq!((page.items, last), (vec![ended.clone()], Some(ended.id)));
+}
+
+// H9, H19.
+#[tokio::test]
+async fn of_several_writes_the_last_counts_and_of_none_there_is_no_commit() {
+    let (_, mut session) = fresh().await;
+    let pending = task(&mut session).await;
+    let one = pending.advance(running("one"), at(1)).unwrap();
+    let two = one.clone().advance(running("two"), at(2)).unwrap();
+    let mut change = session.change();
+    session.put_task(&mut change, &one).await.unwrap();
+    session.put_task(&mut change, &two).await.unwrap();
+    let head = commit(&mut session, change).await;
+    assert_eq!(session.task(two.id).await.unwrap(), Some(two));
+    let mut change = session.change();
+    change.retire(&SCRATCH);
+    assert_eq!(commit(&mut session, change).await, head);
+}
+
+// H56, E2: the transitions that exist, and no other.
+#[test]
+fn a_task_moves_along_its_transitions() {
+    let pending = record();
+    let checkpoint = value!({"phase": "one"});
+    let one = pending.clone().advance(running("one"), at(10)).unwrap();
+    let two = one.clone().advance(running("two"), at(20)).unwrap();
+    let sleeping = TaskState::Sleeping { checkpoint: checkpoint.clone(), until: 50 };
+    let asleep = two.clone().advance(sleeping, at(30)).unwrap();
+    let error = asleep.clone().advance(running("two"), at(49)).unwrap_err();
+    assert_eq!(error.to_string(), "task 5 cannot become running while it is sleeping");
+    let awake = asleep.clone().advance(running("two"), at(50)).unwrap();
+    asleep.request_abort().unwrap().advance(running("two"), at(31)).expect("an abort ends a sleep (H62)");
+    let waiting = |on| TaskState::Waiting { checkpoint: checkpoint.clone(), on };
+    let error = awake.clone().advance(waiting(vec![5]), at(51)).unwrap_err();
+    assert_eq!(error, TaskError::Cycle(5)); // H63
+    let waits = awake.advance(waiting(vec![6]), at(51)).unwrap();
+    let back = waits.advance(running("three"), at(60)).unwrap();
+    let outcome = TaskOutcome::Completed { result: Value::Null };
+    let completing = back.advance(TaskState::Completing { outcome }, at(70)).unwrap();
+    completing.clone().advance(terminal(), at(80)).expect_err("a settled outcome is final");
+    let outcome = TaskOutcome::Completed { result: Value::Null };
+    let ended = completing.advance(TaskState::Terminal { outcome }, at(80)).unwrap();
+    assert_eq!((ended.started_at, ended.ended_at), (Some(10), Some(80)));
+    assert_eq!(ended.clone().advance(running("one"), at(90)).unwrap_err(), TaskError::Terminal(5));
+    assert_eq!(ended.request_abort().unwrap_err(), TaskError::Terminal(5));
+    pending.clone().advance(terminal(), at(1)).expect_err("a pending task has not run");
+    pending
+        .advance(TaskState::Pending { checkpoint }, at(1))
+        .expect_err("a task never becomes pending itself");
+}
+
+// H59, H60: cut off five times without progress a task is parked; a retry, progress and an abort lead on.
+#[test]
+fn a_task_that_is_cut_off_too_often_is_parked() {
+    let crash = |task: Task| task.advance(running("one"), at(1)).unwrap().recover();
+    let mut task = record();
+    for restarts in 1..=5 {
+        assert!(!task.is_parked());
+        task = crash(task);
+        assert_eq!(task.restarts, restarts);
+        task = task.recover();
+        assert_eq!(task.restarts, restarts, "what does not run is not cut off");
+    }
+    assert!(task.is_parked());
+    task.clone().advance(running("one"), at(2)).expect_err("it does not run");
+    let retried = task.clone().retry();
+    assert!(!retried.is_parked());
+    let clean = retried.clone().advance(running("one"), at(2)).unwrap().hand_back();
+    assert_eq!((clean.restarts, clean.state.status()), (0, "pending"), "a clean stop is not counted");
+    let once = crash(retried).advance(running("one"), at(3)).unwrap();
+    assert_eq!(once.restarts, 1);
+    assert_eq!(once.advance(running("two"), at(4)).unwrap().restarts, 0, "progress");
+    let marked = task.request_abort().unwrap();
+    assert!(!marked.is_parked());
+    let again = marked.clone().request_abort().unwrap();
+    assert_eq!(again.abort, Some(Abort::Requested));
+    let orphan = marked.orphan("missing_task", at(9)).unwrap(); // H61
+    assert_eq!(orphan.state.status(), "terminal");
+    record().orphan("missing_task", at(9)).expect_err("a missing definition alone ends nothing");
+}
+
+// E12.
+#[test]
+fn a_task_to_abandon_is_marked_when_it_was_cut_off() {
+    let mut task = record();
+    task.abandon_on_restart = true;
+    let cut = task.advance(running("one"), at(1)).unwrap().recover();
+    assert_eq!((cut.abort, cut.state.status()), (Some(Abort::Restart), "pending"));
+}
+
+fn record() -> Task {
+    let text = r#"{"id":5,"conversationId":1,"kind":"k","version":1,"input":null,
+        "state":{"status":"pending","checkpoint":{"phase":"one"}}}"#;
+    let value = jaren_json::read(text.as_bytes(), &jaren_json::ReadOptions::document()).unwrap();
+    jaren_json::from_value(&value).unwrap()
+}
+
+// H64: three starts of one key are one task.
+#[tokio::test]
+async fn a_start_by_key_is_created_attached_or_settled() {
+    let (storage, mut session) = fresh().await;
+    let mut handles = [reopen(&storage).await, reopen(&storage).await, reopen(&storage).await];
+    let mut ids = Vec::new();
+    for handle in &mut handles {
+        loop {
+            let mut change = handle.change();
+            let started = handle.start_task(&mut change, "order-7", new_task(1)).await.unwrap();
+            match (handle.commit(change).await, started) {
+                (Ok(_), Started::Created(id)) => break ids.push((true, id)),
+                (Ok(_), Started::Attached(task)) => break ids.push((false, task.id)),
+                (Err(CommitError::Conflict(_)), _) => handle.refresh().await.map(drop).unwrap(),
+                other => panic!("expected a start, found {other:?}"),
+            }
+        }
+    }
+    assert_eq!(ids, [(true, 2), (false, 2), (false, 2)]);
+    session.refresh().await.unwrap();
+    let task = session.task(2).await.unwrap().unwrap().advance(running("one"), at(1)).unwrap();
+    let ended = task.advance(terminal(), at(2)).unwrap();
+    put(&mut session, ended.clone()).await;
+    let mut change = session.change();
+    let started = session.start_task(&mut change, "order-7", new_task(1)).await.unwrap();
+    assert_eq!(started, Started::Settled(ended));
+}
