@@ -428,6 +428,12 @@ fn query() -> impl Strategy<Value = Value> {
             "$eq", "$ne", "$lt", "$le", "$gt", "$ge", "$add", "$sub", "$mul", "$div", "$idiv", "$mod", "$and", "$or", "$seq",
             "$coalesce", "$if",
         ];
+        let join = (
+            prop::collection::vec(inner.clone(), 4),
+            prop::sample::select(vec!["$x", "$x.a", "$x.b", "$x[0]", "$y", "$"]),
+            prop::sample::select(vec!["$y", "$y.a", "$y.b", "$y[0]", "$x"]),
+            (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        );
         let phrase = (
             (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
             prop::collection::vec(inner.clone(), 6),
@@ -440,6 +446,16 @@ fn query() -> impl Strategy<Value = Value> {
             1 => (inner.clone(), inner.clone()).prop_map(|(a, b)| value!({"a": a, "b": b})),
             1 => (any::<bool>(), inner.clone(), inner).prop_map(|(some, a, b)| {
                 [(if some { "$some" } else { "$every" }, value!({"x": a})), ("$satisfies", b)].into_iter().collect::<Object>().into()
+            }),
+            2 => join.prop_map(|(parts, left, right, (turned, more, order, both))| {
+                let part = |index: usize| parts[index].clone();
+                let keys = if turned { value!([right, left]) } else { value!([left, right]) };
+                let equality = value!({"$eq": keys});
+                let filter = if more { value!({"$and": [equality, (part(2))]}) } else { equality };
+                let mut members = vec![("$for", value!({"x": (part(0)), "y": (part(1))})), ("$where", filter)];
+                members.push(("$return", if both { value!([(part(3)), "$x", "$y"]) } else { part(3) }));
+                members.extend(order.then(|| ("$orderby", value!({"$key": "$x.a"}))));
+                members.into_iter().collect::<Object>().into()
             }),
             3 => phrase.prop_map(|((lets, filter, group, order, count), parts)| {
                 let part = |index: usize| parts[index].clone();
