@@ -3,4 +3,5 @@
 pub mod conditions;
 pub mod documents;
 pub mod listings;
+pub mod publications;
 pub mod upkeep;

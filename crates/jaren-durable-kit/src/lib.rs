@@ -111,6 +111,9 @@ macro_rules! laws {
             listings::sessions_page_by_kind_and_label
             listings::the_change_log_tells_what_each_commit_changed
             listings::moved_wakes_whoever_waits
+            publications::a_tail_is_complete_and_in_order
+            publications::nobody_who_commits_waits_for_a_subscriber
+            publications::a_subscriber_that_joins_has_a_consistent_start
         }
     };
     (@each $fixture:expr; $($module:ident :: $law:ident)*) => {$(

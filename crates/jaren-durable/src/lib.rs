@@ -48,6 +48,7 @@ mod names;
 mod records;
 mod session;
 mod storage;
+mod tail;
 mod task;
 mod upkeep;
 
@@ -66,5 +67,6 @@ pub use session::{
     Refreshed, Session, SessionError, Started,
 };
 pub use storage::{BoxFuture, Storage};
+pub use tail::{Follower, tail};
 pub use task::{Abort, Task, TaskError, TaskOutcome, TaskState};
 pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Size, Upkeep, prune_all};

@@ -26,8 +26,9 @@ pub use self::tasks::{NewTask, Started};
 use self::view::{Known, View};
 use crate::kinds::Form;
 use crate::{
-    Address, At, Batch, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Labels, Order, Outcome,
-    Page, Retry, Seq, SessionId, Singleton, Storage, StorageError, StorageErrorKind, Stored, limits,
+    Address, At, Batch, Commit, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Follower, Labels,
+    Order, Outcome, Page, Retry, Seq, SessionId, Singleton, Storage, StorageError, StorageErrorKind, Stored,
+    limits, tail,
 };
 
 /// A handle of one session. Any number may exist, in any process; the storage decides which commit is first.
@@ -295,18 +296,42 @@ impl Session {
                 break;
             }
             for commit in page {
-                self.view.adopt(&commit, &mut changed)?;
-                for (name, value) in commit.labels {
-                    match value {
-                        Some(value) => self.labels.insert(name, value),
-                        None => self.labels.remove(&name),
-                    };
-                }
-                (self.head, self.updated) = (Some(commit.seq), Some(commit.time));
+                self.adopt_next(&commit, &mut changed)?;
             }
         }
         self.unsettled = false;
         Ok(Refreshed { from, to: self.head(), changed: changed.into_iter().collect() })
+    }
+
+    /// The commits after this handle's view, as they become durable. Together they are a consistent start: what the
+    /// handle reads now is the state that the first of them changes.
+    pub fn tail(&self) -> Follower {
+        tail(self.storage.clone(), self.id.clone(), self.head())
+    }
+
+    /// Moves the view on by the one commit that follows it, as a [tail](Self::tail) brings it, so that the
+    /// documents that this handle knows can be read as of each commit. Another commit than that is an error of kind
+    /// `Invalid`, and changes nothing.
+    pub fn adopt(&mut self, commit: &Commit) -> Result<(), SessionError> {
+        self.settled()?;
+        if commit.seq != self.head().next() {
+            let message = format!("expected the commit {}, found {}", self.head().next(), commit.seq);
+            let kind = StorageErrorKind::Invalid;
+            return Err(StorageError::new(kind, Retry::Never, "adopt a commit", message).into());
+        }
+        self.adopt_next(commit, &mut BTreeSet::new())
+    }
+
+    fn adopt_next(&mut self, commit: &Commit, changed: &mut BTreeSet<Address>) -> Result<(), SessionError> {
+        self.view.adopt(commit, changed)?;
+        for (name, value) in &commit.labels {
+            match value {
+                Some(value) => self.labels.insert(name.clone(), value.clone()),
+                None => self.labels.remove(name),
+            };
+        }
+        (self.head, self.updated) = (Some(commit.seq), Some(commit.time));
+        Ok(())
     }
 
     /// What this handle missed was pruned: whatever it knew may have changed.

@@ -1,5 +1,5 @@
 //! Ids, conversations, entries and tasks: the cases of the specification's section H that apply, by their numbers.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::sync::Arc;
 

@@ -64,6 +64,24 @@ async fn waiting_notices_the_commits_of_another_storage() {
     waiting.await.unwrap().expect_err("closing ends all waiting");
 }
 
+#[tokio::test]
+async fn a_tail_follows_the_commits_of_another_storage() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (open(&folder), open(&folder));
+    let mut tail = jaren_durable::tail(here, id("a"), Seq::ZERO);
+    let writer = tokio::spawn(async move {
+        let mut session = Session::create(there, id("a"), "test");
+        for n in 1..=40 {
+            put(&mut session, n).await.unwrap();
+        }
+    });
+    for n in 1..=40 {
+        let commit = tokio::time::timeout(Duration::from_secs(20), tail.next()).await.expect("it comes");
+        assert_eq!(commit.unwrap().seq, Seq::new(n));
+    }
+    writer.await.unwrap();
+}
+
 // feasibility: with SQLite's own lock alone the second one got a dozen commits in two seconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_busy_storage_does_not_starve_another() {
