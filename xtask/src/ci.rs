@@ -35,7 +35,7 @@ const GATES: [Gate; 14] = [
     Gate { name: "build", run: || fully(run(&mut cargo(["build", "--package", "jaren-cli"]))) },
     Gate { name: "test", run: || fully(test(&["--no-fail-fast".to_owned()])) },
     Gate { name: "serde-json-features", run: || fully(serde_json_features()) },
-    Gate { name: "time-zones", run: || fully(time_zones()) },
+    Gate { name: "query-features", run: || fully(query_features()) },
     Gate { name: "conformance", run: || fully(conformance(&[])) },
     Gate { name: "fuzz", run: || fully(fuzz::short()) },
     Gate { name: "example", run: example::example },
@@ -94,9 +94,10 @@ fn docs() -> Result<(), Failure> {
     run(cargo(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))
 }
 
-/// The bundled time zones are behind a feature, which no crate of the workspace asks for.
-fn time_zones() -> Result<(), Failure> {
-    run(&mut cargo(["test", "--package", "jaren-query", "--features", "jiff", "--test", "zones"]))
+/// What is behind features that the libraries do not turn on by themselves.
+fn query_features() -> Result<(), Failure> {
+    run(&mut cargo(["test", "--package", "jaren-query", "--features", "jiff", "--test", "zones"]))?;
+    run(&mut cargo(["test", "--package", "jaren", "--features", "jsonschema"]))
 }
 
 /// A downstream workspace may turn these features on for the whole build; they change how `serde_json` keeps maps and

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use jaren::json::{Diagnostic, Report, Value};
+use jaren::query::{BundledZones, CompileOptions};
 
 use crate::args::{Binding, Pipe};
 use crate::commands::check;
@@ -32,6 +34,15 @@ pub(crate) fn check_inputs(
         return Err(Problem::new(Exit::Usage, message));
     }
     Ok(())
+}
+
+/// What the program lends to every query: JSON Schema for schema literals, and the time zones of the IANA by name.
+pub(crate) fn options() -> CompileOptions {
+    CompileOptions {
+        type_tests: Some(jaren::json_schemas()),
+        time_zones: Some(Arc::new(BundledZones)),
+        ..CompileOptions::default()
+    }
 }
 
 /// Reads what `--arg` binds.

@@ -72,6 +72,16 @@ fn variables_are_bound_or_refused() {
 }
 
 #[test]
+fn schemas_and_zones_are_there() {
+    let schema = r#"{"$valid": ["$.tags[*]", {"type": "string", "maxLength": 3}]}"#;
+    let input = r#"{"tags": ["new"]} {"tags": ["sale"]}"#;
+    assert_eq!(ask(&[schema], input).code(0).out, "true\nfalse\n");
+    let days = r#"{"$count": {"$resample": ["$", {"every": "P1D", "zone": "Europe/Paris", "fill": "null"}]}}"#;
+    let input = r#"[{"at": "2026-03-28T22:30:00Z", "value": 1}, {"at": "2026-03-29T22:30:00Z", "value": 2}]"#;
+    assert_eq!(ask(&[days], input).code(0).out, "3\n", "three days in Paris, two in UTC");
+}
+
+#[test]
 fn all_values_at_once_or_none() {
     assert_eq!(ask(&["{\"$count\": \"$[*]\"}", "--slurp"], "1 2\n[3]").code(0).out, "3\n");
     assert_eq!(ask(&["$", "-s"], "").code(0).out, "[]\n");

@@ -72,6 +72,11 @@ pub use jaren_json as json;
 pub use jaren_query as query;
 pub use jaren_sqlite as sqlite;
 
+#[cfg(feature = "jsonschema")]
+mod json_schemas;
+#[cfg(feature = "jsonschema")]
+pub use json_schemas::json_schemas;
+
 /// What most programs need.
 pub mod prelude {
     pub use jaren_durable::{MemoryStorage, Storage};

@@ -37,10 +37,8 @@ pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit
         return explain(&expression, arguments.pipe.compact, output);
     }
     let bindings = pipe::bindings(&arguments.pipe.bindings)?;
-    let options = CompileOptions {
-        externals: Some(bindings.iter().map(|(name, _)| name.clone()).collect()),
-        ..CompileOptions::default()
-    };
+    let externals = bindings.iter().map(|(name, _)| name.clone()).collect();
+    let options = CompileOptions { externals: Some(externals), ..pipe::options() };
     let query = Query::compile_with(expression.document(), &options)
         .map_err(|report| expression.refused("query", &report))?;
     let externals: Vec<(&str, &Value)> = bindings.iter().map(|(name, value)| (&**name, value)).collect();
@@ -51,7 +49,7 @@ pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit
 
 /// Prints the normalized form of a query. Its variables need no values, so none has to be bound.
 fn explain(expression: &Expression, compact: bool, output: &mut Output) -> Result<Exit, Problem> {
-    let analysis = analyze(expression.document(), &CompileOptions::default())
+    let analysis = analyze(expression.document(), &pipe::options())
         .map_err(|report| expression.refused("query", &report))?;
     output.print(&analysis, || {
         let text = if compact { to_text(&analysis) } else { pretty(&analysis) };

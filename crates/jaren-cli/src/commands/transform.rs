@@ -34,10 +34,8 @@ pub(crate) fn transform(arguments: &args::Transform, output: &Output) -> Result<
         let message = format!("--arg cannot bind '{name}': in stylesheets ${name} has a meaning of its own");
         return Err(Problem::new(Exit::Usage, message));
     }
-    let bodies = query::CompileOptions {
-        externals: Some(bindings.iter().map(|(name, _)| name.clone()).collect()),
-        ..query::CompileOptions::default()
-    };
+    let externals = bindings.iter().map(|(name, _)| name.clone()).collect();
+    let bodies = query::CompileOptions { externals: Some(externals), ..pipe::options() };
     let options = CompileOptions { bodies, ..CompileOptions::default() };
     let sheet = Stylesheet::compile_with(expression.document(), &options)
         .map_err(|report| expression.refused("stylesheet", &report))?;
