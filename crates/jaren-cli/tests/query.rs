@@ -76,7 +76,8 @@ fn schemas_and_zones_are_there() {
     let schema = r#"{"$valid": ["$.tags[*]", {"type": "string", "maxLength": 3}]}"#;
     let input = r#"{"tags": ["new"]} {"tags": ["sale"]}"#;
     assert_eq!(ask(&[schema], input).code(0).out, "true\nfalse\n");
-    let days = r#"{"$count": {"$resample": ["$", {"every": "P1D", "zone": "Europe/Paris", "fill": "null"}]}}"#;
+    let days =
+        r#"{"$count": {"$resample": ["$", {"every": "P1D", "zone": "Europe/Paris", "fill": "null"}]}}"#;
     let input = r#"[{"at": "2026-03-28T22:30:00Z", "value": 1}, {"at": "2026-03-29T22:30:00Z", "value": 2}]"#;
     assert_eq!(ask(&[days], input).code(0).out, "3\n", "three days in Paris, two in UTC");
 }
