@@ -60,6 +60,12 @@ impl Shape {
         if self.names().get(guess).is_some_and(|candidate| *candidate == *name) {
             return Some(guess);
         }
+        self.position_learned(name, hint)
+    }
+
+    /// Out of the way of the callers whose hint is right: they are small then.
+    #[inline(never)]
+    fn position_learned(&self, name: &str, hint: &SlotHint) -> Option<usize> {
         let position = self.position(name)?;
         hint.store(position);
         Some(position)

@@ -191,36 +191,7 @@ fn operator(name: &str, argument: &Value, run: &dyn Fn(&Value) -> Items) -> Item
                 _ => a % b,
             }))
         }
-        "$count" => one(Value::from(u32::try_from(run(argument)?.len()).unwrap())),
-        "$sum" | "$avg" => {
-            let mut items = Vec::new();
-            for item in run(argument)? {
-                items.push(item.as_f64().ok_or("JQ2001")?);
-            }
-            let sum: f64 = items.iter().fold(0.0, |sum, item| sum + item);
-            match (name, items.len()) {
-                ("$avg", 0) => Ok(Vec::new()),
-                ("$avg", n) => one(Value::Number(sum / f64::from(u32::try_from(n).unwrap()))),
-                _ => one(Value::Number(sum)),
-            }
-        }
-        "$min" | "$max" => {
-            let items = run(argument)?;
-            let kind = items.first().map_or(Kind::Number, Value::kind);
-            if !matches!(kind, Kind::Number | Kind::String) || items.iter().any(|item| item.kind() != kind) {
-                return Err("JQ2001");
-            }
-            if items.iter().any(|item| item.as_f64().is_some_and(f64::is_nan)) {
-                return one(Value::Number(f64::NAN));
-            }
-            let better =
-                |a: &Value, b: &Value| if name == "$min" { less(a, b, false) } else { less(b, a, false) };
-            Ok(items
-                .into_iter()
-                .reduce(|best, item| if better(&item, &best) { item } else { best })
-                .into_iter()
-                .collect())
-        }
+        "$count" | "$sum" | "$avg" | "$min" | "$max" => aggregate(name, run(argument)?),
         "$distinct" => {
             let mut met: Vec<Value> = Vec::new();
             for item in run(argument)? {
@@ -243,6 +214,40 @@ fn operator(name: &str, argument: &Value, run: &dyn Fn(&Value) -> Items) -> Item
             Ok(Vec::new())
         }
         other => panic!("the generator does not make {other}"),
+    }
+}
+
+fn aggregate(name: &str, items: Vec<Value>) -> Items {
+    let one = |value: Value| Ok(vec![value]);
+    match name {
+        "$count" => one(Value::from(u32::try_from(items.len()).unwrap())),
+        "$sum" | "$avg" => {
+            let mut sum = 0.0;
+            for item in &items {
+                sum += item.as_f64().ok_or("JQ2001")?;
+            }
+            match (name, items.len()) {
+                ("$avg", 0) => Ok(Vec::new()),
+                ("$avg", n) => one(Value::Number(sum / f64::from(u32::try_from(n).unwrap()))),
+                _ => one(Value::Number(sum)),
+            }
+        }
+        _ => {
+            let kind = items.first().map_or(Kind::Number, Value::kind);
+            if !matches!(kind, Kind::Number | Kind::String) || items.iter().any(|item| item.kind() != kind) {
+                return Err("JQ2001");
+            }
+            if items.iter().any(|item| item.as_f64().is_some_and(f64::is_nan)) {
+                return one(Value::Number(f64::NAN));
+            }
+            let better =
+                |a: &Value, b: &Value| if name == "$min" { less(a, b, false) } else { less(b, a, false) };
+            Ok(items
+                .into_iter()
+                .reduce(|best, item| if better(&item, &best) { item } else { best })
+                .into_iter()
+                .collect())
+        }
     }
 }
 

@@ -114,15 +114,10 @@ impl<'d> Analyzer<'d> {
         if let Some((_, keys)) = &group {
             // After the group the same slots hold sequences.
             self.scope.truncate(mark);
-            if let Some((name, slot, ..)) = &fold {
-                self.bind(name, *slot, Card::Many);
-            }
-            for Variable { name, slot, .. } in &tuple {
-                self.bind(name, *slot, Card::Many);
-            }
-            for (name, slot) in keys {
-                self.bind(name, *slot, Card::Opt);
-            }
+            let accumulator = fold.iter().map(|(name, slot, ..)| (*name, *slot));
+            let variables = tuple.iter().map(|variable| (variable.name, variable.slot));
+            accumulator.chain(variables).for_each(|(name, slot)| self.bind(name, slot, Card::Many));
+            keys.iter().for_each(|(name, slot)| self.bind(name, *slot, Card::Opt));
         }
         let after_group = self.reads.len();
         let specs = object.get("$orderby").map(|keys| self.order_keys(keys, &place.child("$orderby")));

@@ -108,6 +108,19 @@ impl<'a> Run<'a> {
     }
 }
 
+#[inline]
+#[expect(clippy::float_cmp, reason = "equality of doubles is what is meant")]
+fn compare_numbers(comparison: Comparison, left: f64, right: f64) -> bool {
+    match comparison {
+        Comparison::Eq => left == right,
+        Comparison::Ne => left != right,
+        Comparison::Lt => left < right,
+        Comparison::Le => left <= right,
+        Comparison::Gt => left > right,
+        Comparison::Ge => left >= right,
+    }
+}
+
 /// Whether an item compares with another.
 #[inline]
 pub(crate) fn compare_items(
@@ -116,6 +129,10 @@ pub(crate) fn compare_items(
     right: &Value,
     work: &Budget,
 ) -> Result<bool, Spent> {
+    // Most comparisons are of numbers, and a NaN compares as the standard says.
+    if let (Value::Number(left), Value::Number(right)) = (left, right) {
+        return Ok(compare_numbers(comparison, *left, *right));
+    }
     Ok(match comparison {
         Comparison::Eq => equal(left, right, Nan::Unequal, work)?,
         Comparison::Ne => !equal(left, right, Nan::Unequal, work)?,
