@@ -143,6 +143,17 @@ fn less(a: &Value, b: &Value, or_equal: bool) -> bool {
     }
 }
 
+fn compare(name: &str, a: &Value, b: &Value) -> bool {
+    match name {
+        "$eq" => equal(a, b),
+        "$ne" => !equal(a, b),
+        "$lt" => less(a, b, false),
+        "$le" => less(a, b, true),
+        "$gt" => less(b, a, false),
+        _ => less(b, a, true),
+    }
+}
+
 fn operator(name: &str, argument: &Value, run: &dyn Fn(&Value) -> Items) -> Items {
     let operand = |index: usize| run(argument.at(index).unwrap());
     let one = |value: Value| Ok(vec![value]);
@@ -168,15 +179,7 @@ fn operator(name: &str, argument: &Value, run: &dyn Fn(&Value) -> Items) -> Item
         "$eq" | "$ne" | "$lt" | "$le" | "$gt" | "$ge" => {
             let left = operand(0)?;
             let right = if left.is_empty() { Vec::new() } else { operand(1)? };
-            let test = |a: &Value, b: &Value| match name {
-                "$eq" => equal(a, b),
-                "$ne" => !equal(a, b),
-                "$lt" => less(a, b, false),
-                "$le" => less(a, b, true),
-                "$gt" => less(b, a, false),
-                _ => less(b, a, true),
-            };
-            one(Value::Bool(left.iter().any(|a| right.iter().any(|b| test(a, b)))))
+            one(Value::Bool(left.iter().any(|a| right.iter().any(|b| compare(name, a, b)))))
         }
         "$add" | "$sub" | "$mul" | "$div" | "$idiv" | "$mod" => {
             let Some(a) = number(operand(0)?)? else { return Ok(Vec::new()) };

@@ -117,7 +117,9 @@ impl<'d> Analyzer<'d> {
             let accumulator = fold.iter().map(|(name, slot, ..)| (*name, *slot));
             let variables = tuple.iter().map(|variable| (variable.name, variable.slot));
             accumulator.chain(variables).for_each(|(name, slot)| self.bind(name, slot, Card::Many));
-            keys.iter().for_each(|(name, slot)| self.bind(name, *slot, Card::Opt));
+            for (name, slot) in keys {
+                self.bind(name, *slot, Card::Opt);
+            }
         }
         let after_group = self.reads.len();
         let specs = object.get("$orderby").map(|keys| self.order_keys(keys, &place.child("$orderby")));
