@@ -27,13 +27,18 @@ pub(super) fn users(metadata: &Metadata) -> Users {
 pub(super) fn check(sources: &[SourceFile], users: &Users) -> Vec<Finding> {
     let mut found: Vec<Finding> = sources
         .iter()
-        .filter(|file| file.path.ends_with("/Cargo.toml"))
+        .filter(|file| file.path.ends_with("/Cargo.toml") && !is_apart(file))
         .flat_map(versions_stand_once)
         .collect();
     let text = |path: &str| sources.iter().find(|file| file.path == path).map_or("", |file| &*file.text);
     let declared = declared(text("Cargo.toml"));
     found.extend(rows(&declared, text(PAGE), users));
     found
+}
+
+/// A package that is a workspace of its own has nobody to take a version from.
+fn is_apart(manifest: &SourceFile) -> bool {
+    manifest.text.lines().any(|line| line == "[workspace]")
 }
 
 /// A member takes every dependency from the workspace.
