@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, DocumentsQuery, Expected, FamilyQuery, MemoryStorage, Order, Outcome, Page,
-    Retention, Scope, Seq, SessionBatch, SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored,
-    Write,
+    Address, At, Batch, Body, DocumentsQuery, Expected, FamilyQuery, JobExpected, JobState, JobUpdate,
+    JobWrite, JobsQuery, MemoryStorage, NewJob, Order, Outcome, Page, Retention, Scope, Seq, SessionBatch,
+    SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored, Write,
 };
 use jaren_host::Millis;
 
@@ -14,6 +14,7 @@ use crate::steps::{base_of, delta_of, id, retire};
 
 const SESSIONS: [&str; 4] = ["one", "two", "three", "four"];
 const SCOPES: [Scope; 4] = [Scope::Session, Scope::Session, Scope::Conversation(3), Scope::Task(30)];
+const JOBS: [&str; 4] = ["j1", "j2", "j3", "ü"];
 const KINDS: [&str; 2] = ["kit.run", "kit.job"];
 
 /// Runs `groups` groups of random batches from a seed on storages that `next` hands out, one a group, which must all
@@ -50,9 +51,35 @@ async fn group(draw: &mut Draw, oracle: &Arc<dyn Storage>) -> Vec<Batch> {
             let name = SESSIONS[(first + usize::try_from(at).expect("small")) % SESSIONS.len()];
             batch.sessions.push(part(draw, oracle, name).await);
         }
+        if draw.once_in(3) {
+            batch.jobs.push(job_write(draw, oracle).await);
+        }
         group.push(batch);
     }
     group
+}
+
+/// A job is enqueued, or written over its version, which is mostly the right one.
+async fn job_write(draw: &mut Draw, oracle: &Arc<dyn Storage>) -> JobWrite {
+    let id: Arc<str> = draw.pick(&JOBS).into();
+    let found = oracle.job(id.clone()).await.expect("a job");
+    let Some(job) = found.filter(|_| !draw.once_in(4)) else {
+        let payload = Body::base(&draw.value()).expect("a storable value");
+        return JobWrite::Enqueue(NewJob::new(id, draw.pick(&KINDS), payload));
+    };
+    let expected = JobExpected::Version(job.version + u64::from(draw.once_in(5)));
+    if draw.once_in(4) {
+        return JobWrite::Remove { id, expected };
+    }
+    let state = draw.pick(&[JobState::Pending, JobState::Done, JobState::Paused, JobState::Failed]);
+    let detail = draw.once_in(2).then(|| Body::base(&draw.value()).expect("a storable value"));
+    let (attempts, generation) = (job.now.attempts + 1, job.now.generation + draw.below(2));
+    let run_at = Millis::new(i64::try_from(draw.below(1000)).expect("small"));
+    JobWrite::Update {
+        id,
+        expected,
+        next: JobUpdate { state, run_at, attempts, generation, lease: None, detail },
+    }
 }
 
 /// A part of a batch that mostly expects what is there, and mostly writes what can be written.
@@ -156,6 +183,18 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         query = query.label("status", draw.pick(&["waiting", "done"]));
     }
     (query.newest_first, query.after) = (draw.once_in(2), draw.once_in(2).then(|| draw.below(5)));
+    let mut jobs = JobsQuery::all();
+    (jobs.limit, jobs.after) = (draw.index(5) + 1, draw.once_in(2).then(|| draw.pick(&JOBS).into()));
+    jobs.state = draw.once_in(2).then(|| draw.pick(&JobState::ALL));
+    jobs.kind = draw.once_in(2).then(|| draw.pick(&KINDS).into());
+    let list_jobs = async |storage: &Arc<dyn Storage>| {
+        let mut page = storage.jobs(jobs.clone()).await.expect("a page");
+        for job in &mut page.items {
+            (job.created, job.updated) = (Millis::new(0), Millis::new(0));
+        }
+        page
+    };
+    assert_eq!(list_jobs(subject).await, list_jobs(oracle).await, "{place}, {jobs:?}");
     let list = async |storage: &Arc<dyn Storage>| {
         let page = storage.sessions(query.clone()).await.expect("a page");
         Page { items: page.items.into_iter().map(timeless).collect::<Vec<_>>(), more: page.more }

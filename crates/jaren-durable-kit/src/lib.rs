@@ -111,6 +111,12 @@ macro_rules! laws {
             listings::sessions_page_by_kind_and_label
             listings::the_change_log_tells_what_each_commit_changed
             listings::moved_wakes_whoever_waits
+            jobs::jobs_are_enqueued_once_and_with_their_batch
+            jobs::a_lease_holds_until_it_ends_or_is_given_back
+            jobs::leases_and_versions_are_conditions_of_a_batch
+            jobs::claims_take_what_is_due_in_order
+            jobs::concurrent_claims_share_no_job
+            jobs::jobs_are_listed_by_id
             publications::a_tail_is_complete_and_in_order
             publications::nobody_who_commits_waits_for_a_subscriber
             publications::a_subscriber_that_joins_has_a_consistent_start

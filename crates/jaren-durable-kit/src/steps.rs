@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, Body, Committed, Conflict, Outcome, Refusal, Retention, Seq, SessionBatch, SessionId,
-    Storage, Stored, Write,
+    Address, At, Batch, Body, Committed, Conflict, JobConflict, Outcome, Refusal, Retention, Seq,
+    SessionBatch, SessionId, Storage, Stored, Write,
 };
 use jaren_json::{Value, delta};
 
@@ -73,6 +73,13 @@ pub(crate) fn conflict(outcome: Outcome) -> Conflict {
     match outcome {
         Outcome::Conflict(conflict) => conflict,
         other => panic!("expected a conflict, found {other:?}"),
+    }
+}
+
+pub(crate) fn job_conflict(outcome: Outcome) -> JobConflict {
+    match outcome {
+        Outcome::JobConflict(conflict) => conflict,
+        other => panic!("expected a conflict on a job, found {other:?}"),
     }
 }
 

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use jaren_host::Millis;
 
 use crate::names::check_name;
-use crate::{Address, Body, LabelChanges, Labels, Retention, Seq, SessionId, limits};
+use crate::{
+    Address, Body, JobConflict, JobWrite, LabelChanges, Labels, LeaseCondition, Retention, Seq, SessionId,
+    limits,
+};
 
 /// Writes to one or several sessions that happen all or not at all.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +18,10 @@ use crate::{Address, Body, LabelChanges, Labels, Retention, Seq, SessionId, limi
 pub struct Batch {
     /// The sessions that it touches, each at most once.
     pub sessions: Vec<SessionBatch>,
+    /// The jobs that it enqueues, settles or removes, each at most once.
+    pub jobs: Vec<JobWrite>,
+    /// Leases that must hold when it is applied.
+    pub leases: Vec<LeaseCondition>,
 }
 
 impl Batch {
@@ -25,7 +32,7 @@ impl Batch {
 
     /// A batch of one session.
     pub fn one(session: SessionBatch) -> Self {
-        Self { sessions: vec![session] }
+        Self { sessions: vec![session], ..Self::default() }
     }
 }
 
@@ -136,6 +143,8 @@ pub enum Outcome {
     Committed(Committed),
     /// A session was not as expected; nothing was changed.
     Conflict(Conflict),
+    /// A job or a lease was not as expected; nothing was changed.
+    JobConflict(JobConflict),
     /// The batch contradicts itself, the limits or the stored documents; nothing was changed.
     Refused(Refusal),
 }
@@ -147,6 +156,8 @@ pub struct Committed {
     pub seqs: Vec<Seq>,
     /// The storage's time of the commit.
     pub time: Millis,
+    /// For each job that the batch enqueues, in its order, whether it is new; if not, there was one of that id.
+    pub enqueued: Vec<bool>,
 }
 
 /// Another writer was first.
@@ -232,6 +243,9 @@ pub enum RefusalKind {
         /// The delta's version.
         found: u32,
     },
+    /// A job that is leased without a lease, or has a lease and is not leased.
+    #[error("a job has a lease if and only if it is leased")]
+    Lease,
     /// A delta over a document of bulk retention, which is stored whole.
     #[error("a delta of a document of bulk retention; write it whole")]
     Bulk,
@@ -244,7 +258,8 @@ impl Batch {
     /// Bytes of all its bodies.
     pub fn body_bytes(&self) -> usize {
         let writes = self.sessions.iter().flat_map(|part| &part.writes);
-        writes.map(Write::body_bytes).fold(0, usize::saturating_add)
+        let documents = writes.map(Write::body_bytes).fold(0, usize::saturating_add);
+        self.jobs.iter().map(JobWrite::body_bytes).fold(documents, usize::saturating_add)
     }
 
     /// Checks what needs no stored state: limits, names, repetitions. Every storage calls it first.
@@ -263,7 +278,23 @@ impl Batch {
             bytes = part.writes.iter().fold(bytes, |sum, write| sum.saturating_add(write.body_bytes()));
             limit("bytes of a batch", limits::BATCH_BYTES_MAX, bytes).map_err(refuse)?;
         }
-        Ok(())
+        self.check_jobs().map_err(|kind| Refusal { session: None, address: None, kind })
+    }
+
+    fn check_jobs(&self) -> Result<(), RefusalKind> {
+        if self.jobs.is_empty() && self.leases.is_empty() {
+            return Ok(());
+        }
+        limit("jobs of a batch", limits::BATCH_JOBS_MAX, self.jobs.len())?;
+        limit("leases of a batch", limits::BATCH_JOBS_MAX, self.leases.len())?;
+        let mut seen = HashSet::new();
+        for write in &self.jobs {
+            write.check()?;
+            if !seen.insert(write.id()) {
+                return Err(RefusalKind::Repeated("a job"));
+            }
+        }
+        limit("bytes of a batch", limits::BATCH_BYTES_MAX, self.body_bytes())
     }
 }
 
@@ -350,6 +381,6 @@ fn check_write(write: &Write) -> Result<(), RefusalKind> {
     }
 }
 
-fn limit(what: &'static str, max: usize, found: usize) -> Result<(), RefusalKind> {
+pub(crate) fn limit(what: &'static str, max: usize, found: usize) -> Result<(), RefusalKind> {
     if found > max { Err(RefusalKind::Limit { what, max, found }) } else { Ok(()) }
 }

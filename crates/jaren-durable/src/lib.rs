@@ -41,6 +41,7 @@
 mod batch;
 mod body;
 mod error;
+mod jobs;
 mod kinds;
 pub mod limits;
 mod memory;
@@ -55,6 +56,10 @@ mod upkeep;
 pub use batch::{Batch, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write};
 pub use body::{Body, BodyError};
 pub use error::{Retry, StorageError, StorageErrorKind};
+pub use jobs::{
+    Claim, Job, JobConflict, JobExpected, JobFound, JobState, JobUpdate, JobWrite, JobsQuery, Lease,
+    LeaseCondition, NewJob,
+};
 pub use kinds::{Family, Migrate, Singleton};
 pub use memory::MemoryStorage;
 pub use names::{Address, InvalidName, Retention, Scope, Seq, SessionId};

@@ -18,6 +18,8 @@ pub const LABELS_MAX: usize = 32;
 pub const BATCH_SESSIONS_MAX: usize = 64;
 /// Document writes of one session in one batch.
 pub const SESSION_WRITES_MAX: usize = 4096;
+/// Jobs that one batch may write, and leases that it may name.
+pub const BATCH_JOBS_MAX: usize = 4096;
 /// Bytes of one stored base or delta, as compact JSON text.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
 /// Bytes of all bodies of one batch.

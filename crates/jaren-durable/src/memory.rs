@@ -12,9 +12,9 @@ use tokio::sync::watch;
 
 use self::state::State;
 use crate::{
-    Address, At, Batch, BoxFuture, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity, Keep,
-    Outcome, Page, Pruned, Retry, Seq, SessionId, SessionRecord, SessionsQuery, Size, Storage, StorageError,
-    StorageErrorKind, Stored, Upkeep,
+    Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity,
+    Job, JobsQuery, Keep, Outcome, Page, Pruned, Retry, Seq, SessionId, SessionRecord, SessionsQuery, Size,
+    Storage, StorageError, StorageErrorKind, Stored, Upkeep,
 };
 
 /// Sessions in memory, gone with the process: durable against nothing, otherwise under the same laws.
@@ -100,6 +100,21 @@ impl Storage for MemoryStorage {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>> {
         Box::pin(async move { self.state().changes(&session, after, limit) })
+    }
+
+    fn claim(&self, claim: Claim) -> BoxFuture<'_, Result<Vec<Job>, StorageError>> {
+        Box::pin(async move {
+            claim.check()?;
+            Ok(self.state().claim(&claim, self.clock.now()))
+        })
+    }
+
+    fn job(&self, id: Arc<str>) -> BoxFuture<'_, Result<Option<Job>, StorageError>> {
+        Box::pin(async move { Ok(self.state().job(&id)) })
+    }
+
+    fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>> {
+        Box::pin(async move { Ok(self.state().list_jobs(&query)) })
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {

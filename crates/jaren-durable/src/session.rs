@@ -259,6 +259,12 @@ impl Session {
         self.unsettled = false;
         match outcome {
             Outcome::Conflict(conflict) => Err(CommitError::Conflict(conflict)),
+            // A handle's batch names no job, so no sound storage answers this.
+            Outcome::JobConflict(conflict) => {
+                let kind = StorageErrorKind::Corrupt;
+                let error = StorageError::new(kind, Retry::Safe, "commit a change", conflict.to_string());
+                Err(error.into())
+            }
             Outcome::Refused(refusal) => Err(CommitError::Refused(Box::new(refusal))),
             Outcome::Committed(committed) => {
                 let seq = committed.seqs.first().copied().unwrap_or_else(|| self.head().next());

@@ -3,10 +3,11 @@
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::{
-    Address, At, Batch, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Outcome, Page, Seq, SessionId,
-    SessionRecord, SessionsQuery, StorageError, Stored,
+    Address, At, Batch, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Job, JobsQuery, Outcome,
+    Page, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, Stored,
 };
 
 /// A boxed future, as a trait object's method returns it.
@@ -22,8 +23,9 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Storage: Send + Sync + Debug + 'static {
     /// Applies independent batches and answers each, in their order, once its outcome is durable.
     ///
-    /// Within a group a batch sees those before it. All conditions of a batch are checked before it writes, so a
-    /// [`Outcome::Conflict`] or [`Outcome::Refused`] changed nothing, and fails no other batch.
+    /// Within a group a batch sees those before it. All conditions of a batch are checked before it writes (its own
+    /// form, the heads, the leases, the jobs, the documents; the first that fails is answered), so an
+    /// [`Outcome::Conflict`], [`Outcome::JobConflict`] or [`Outcome::Refused`] changed nothing, and fails no other batch.
     ///
     /// An error speaks of the whole group: with [`Retry::Unknown`](crate::Retry::Unknown) any of the batches may
     /// have been applied, otherwise none was.
@@ -63,6 +65,18 @@ pub trait Storage: Send + Sync + Debug + 'static {
         after: Seq,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>>;
+
+    /// Leases jobs that are due, each under one of the tokens, and answers them in the order of the claim.
+    ///
+    /// No job is answered to two claims while its lease holds. A dropped future may have leased some, which come
+    /// back when their leases end.
+    fn claim(&self, claim: Claim) -> BoxFuture<'_, Result<Vec<Job>, StorageError>>;
+
+    /// The row of a job.
+    fn job(&self, id: Arc<str>) -> BoxFuture<'_, Result<Option<Job>, StorageError>>;
+
+    /// The rows of jobs, by their ids.
+    fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>>;
 
     /// Waits until the session's head is beyond `after`, whoever commits, and answers the head.
     ///

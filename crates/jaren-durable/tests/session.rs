@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Commit, CommitError, DocumentRecord, DocumentsQuery, Family, FamilyQuery,
-    MemoryStorage, Outcome, Page, Retry, Seq, Session, SessionError, SessionId, SessionRecord, SessionsQuery,
-    Singleton, Storage, StorageError, StorageErrorKind, Stored,
+    Address, At, Batch, BoxFuture, Claim, Commit, CommitError, DocumentRecord, DocumentsQuery, Family,
+    FamilyQuery, Job, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, Session, SessionError, SessionId,
+    SessionRecord, SessionsQuery, Singleton, Storage, StorageError, StorageErrorKind, Stored,
 };
 use jaren_json::{Value, value};
 
@@ -88,6 +88,18 @@ impl Storage for Wrapped {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>> {
         self.count().changes(session, after, limit)
+    }
+
+    fn claim(&self, claim: Claim) -> BoxFuture<'_, Result<Vec<Job>, StorageError>> {
+        self.count().claim(claim)
+    }
+
+    fn job(&self, id: Arc<str>) -> BoxFuture<'_, Result<Option<Job>, StorageError>> {
+        self.count().job(id)
+    }
+
+    fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>> {
+        self.count().jobs(query)
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {

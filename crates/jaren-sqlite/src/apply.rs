@@ -11,6 +11,7 @@ use jaren_host::Millis;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault::Fault;
+use crate::jobs;
 use crate::read;
 use crate::row::{self, as_i64};
 use crate::schema::{COMMIT, Form};
@@ -80,6 +81,9 @@ impl Memory {
                 return Ok(Outcome::Conflict(Conflict { session, expected, found }));
             }
         }
+        if let Err(conflict) = jobs::check(connection, batch, time)? {
+            return Ok(Outcome::JobConflict(conflict));
+        }
         let mut checked = Vec::with_capacity(batch.sessions.len());
         for part in &batch.sessions {
             match self.check(connection, part)? {
@@ -91,7 +95,8 @@ impl Memory {
         for (part, checked) in batch.sessions.iter().zip(checked) {
             seqs.push(self.write(connection, part, checked, time)?);
         }
-        Ok(Outcome::Committed(Committed { seqs, time }))
+        let enqueued = jobs::write(connection, &batch.jobs, time)?;
+        Ok(Outcome::Committed(Committed { seqs, time, enqueued }))
     }
 
     fn known(&mut self, connection: &Connection, session: &SessionId) -> Result<Option<&mut Known>, Fault> {

@@ -38,6 +38,8 @@
 //! What it will not do: it never truncates its log while it is open, never repairs a file, and never writes through
 //! a storage that was opened to read.
 //!
+//! A host commits its own rows together with a batch by [`apply_in`], with the [`rusqlite`] of this crate.
+//!
 //! Reads run on tokio's blocking threads, so they need a tokio runtime; writes have a thread of their own.
 #![forbid(unsafe_code)]
 
@@ -45,7 +47,9 @@ mod apply;
 mod backup;
 mod checkpoint;
 mod fault;
+mod host;
 mod integrity;
+mod jobs;
 mod open;
 mod options;
 mod prune;
@@ -62,16 +66,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity, Keep,
-    Outcome, Page, Pruned, Retry, Seq, SessionId, SessionRecord, SessionsQuery, Size, Storage, StorageError,
-    StorageErrorKind, Stored, Upkeep,
+    Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity,
+    Job, JobsQuery, Keep, Outcome, Page, Pruned, Retry, Seq, SessionId, SessionRecord, SessionsQuery, Size,
+    Storage, StorageError, StorageErrorKind, Stored, Upkeep,
 };
 
+pub use self::host::apply_in;
 use self::open::{Found, ReaderSource};
 pub use self::options::{Durability, SqliteOptions};
 use self::readers::Readers;
 use self::watch::Watch;
 use self::writer::{Writer, WriterHandle};
+pub use rusqlite;
 
 /// A store in one SQLite file.
 #[derive(Debug)]
@@ -216,6 +222,22 @@ impl Storage for SqliteStorage {
     ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>> {
         let read = move |store: &_| read::changes(store, &session, after, limit);
         Box::pin(self.readers.read("read the change log", read))
+    }
+
+    fn claim(&self, claim: Claim) -> BoxFuture<'_, Result<Vec<Job>, StorageError>> {
+        const OPERATION: &str = "claim jobs";
+        Box::pin(async move {
+            claim.check()?;
+            self.for_writing(OPERATION)?.upkeep(OPERATION, move |writer| writer.claim(&claim)).await
+        })
+    }
+
+    fn job(&self, id: Arc<str>) -> BoxFuture<'_, Result<Option<Job>, StorageError>> {
+        Box::pin(self.readers.read("read a job", move |store| jobs::read(store, &id)))
+    }
+
+    fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>> {
+        Box::pin(self.readers.read("list jobs", move |store| jobs::list(store, &query)))
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {

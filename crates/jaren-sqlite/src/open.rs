@@ -185,7 +185,8 @@ fn upgrade(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<(i32
     identity(connection)
 }
 
-fn identity(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
+/// The application and schema version that a file names.
+pub(crate) fn identity(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
     let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     Ok((application, schema_version(connection)?))
 }

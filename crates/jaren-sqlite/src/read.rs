@@ -356,7 +356,7 @@ pub(crate) fn sessions(
 }
 
 /// Binds a parameter if the statement has it.
-fn bind(
+pub(crate) fn bind(
     statement: &mut rusqlite::Statement<'_>,
     name: &str,
     value: impl rusqlite::ToSql,

@@ -17,7 +17,7 @@ pub(crate) const VERSION: i32 = UPGRADES.len() as i32;
 /// A step that was released is never changed; a new schema is one more. A new file takes all of them, so that it
 /// is what an old one becomes. A step adds and does not take away: other processes may have the file open, and a
 /// reader, which cannot upgrade, reads older versions.
-pub(crate) const UPGRADES: &[&str] = &[VERSION_1, VERSION_2];
+pub(crate) const UPGRADES: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// Bytes of a page. A commit dirties a few pages however small it is, so small ones cost a third less log than
 /// SQLite's 4096, and less time.
@@ -86,6 +86,34 @@ CREATE TABLE bulk (
 
 /// The schema version from which on there are values of bulk retention.
 pub(crate) const WITH_BULK: i32 = 2;
+
+/// Version 3 adds jobs. `ready` is when a job may be claimed next, null if never; the index is the order of claims.
+const VERSION_3: &str = "
+CREATE TABLE jobs (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  max_attempts INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  run_at INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  token TEXT,
+  owner TEXT,
+  until INTEGER,
+  detail TEXT,
+  ready INTEGER
+) STRICT;
+CREATE INDEX jobs_to_claim ON jobs (priority DESC, run_at, created, id) WHERE ready IS NOT NULL;
+";
+
+/// The schema version from which on there are jobs.
+pub(crate) const WITH_JOBS: i32 = 3;
 
 /// `log.form`: what an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

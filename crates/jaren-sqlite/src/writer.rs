@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use jaren_durable::{Batch, Outcome, Retry, StorageError, StorageErrorKind};
+use jaren_durable::{Batch, Claim, Job, Outcome, Retry, StorageError, StorageErrorKind};
 use jaren_host::Clock;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::apply::Memory;
 use crate::checkpoint::{self, Checkpoints, PAGES_DUE};
 use crate::fault::Fault;
+use crate::jobs;
 use crate::open::{self, ReaderSource};
 use crate::options::SqliteOptions;
 use crate::turn::Turn;
@@ -260,6 +261,12 @@ impl Writer {
             self.recover(fault);
         }
         result
+    }
+
+    /// Leases jobs that are due.
+    pub(crate) fn claim(&mut self, claim: &Claim) -> Result<Vec<Job>, Fault> {
+        let clock = self.clock.clone();
+        self.transaction(|connection, _| jobs::claim(connection, claim, clock.now()))
     }
 
     /// Gives the space that nothing uses back to the file system: rewrites the whole file, in this process's turn.

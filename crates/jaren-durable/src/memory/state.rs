@@ -1,5 +1,6 @@
 //! What the memory storage holds, and the rules of applying and reading it.
 
+mod jobs;
 mod upkeep;
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +12,7 @@ use jaren_host::Millis;
 use crate::records::Replay;
 use crate::{
     Address, At, Batch, BulkChange, Change, Commit, Committed, Conflict, DocumentRecord, DocumentsQuery,
-    Expected, FamilyQuery, Integrity, Keep, KindSize, Labels, Order, Outcome, Page, Pruned, Refusal,
+    Expected, FamilyQuery, Integrity, Job, Keep, KindSize, Labels, Order, Outcome, Page, Pruned, Refusal,
     Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord, SessionsQuery, Size,
     StorageError, StorageErrorKind, Stored, Write, limits,
 };
@@ -21,6 +22,7 @@ pub(super) struct State {
     /// In the order of creation; the number of a session is its place, from 1.
     sessions: Vec<Kept>,
     places: HashMap<SessionId, usize>,
+    jobs: BTreeMap<Arc<str>, Job>,
 }
 
 /// One session.
@@ -48,18 +50,19 @@ struct Document {
 
 impl State {
     pub(super) fn apply(&mut self, batch: &Batch, time: Millis) -> Outcome {
-        match self.check(batch) {
+        match self.check(batch, time) {
             Err(outcome) => outcome,
             Ok(labels) => {
                 let parts = batch.sessions.iter().zip(labels);
                 let seqs = parts.map(|(part, labels)| self.write(part, labels, time)).collect();
-                Outcome::Committed(Committed { seqs, time })
+                let enqueued = self.write_jobs(&batch.jobs, time);
+                Outcome::Committed(Committed { seqs, time, enqueued })
             }
         }
     }
 
     /// All conditions, before anything is written. Answers the new labels of each session.
-    fn check(&self, batch: &Batch) -> Result<Vec<Labels>, Outcome> {
+    fn check(&self, batch: &Batch, time: Millis) -> Result<Vec<Labels>, Outcome> {
         batch.check().map_err(Outcome::Refused)?;
         for part in &batch.sessions {
             let found = self.head(&part.session);
@@ -72,6 +75,7 @@ impl State {
                 return Err(Outcome::Conflict(Conflict { session, expected, found }));
             }
         }
+        self.check_jobs(batch, time).map_err(Outcome::JobConflict)?;
         batch.sessions.iter().map(|part| self.check_part(part).map_err(Outcome::Refused)).collect()
     }
 

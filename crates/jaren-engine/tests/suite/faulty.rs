@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, DocumentRecord, DocumentsQuery, Commit, FamilyQuery, MemoryStorage, Outcome, Page, Refusal, RefusalKind,
-    Retry, Seq, SessionId, SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+    Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Job,
+    JobsQuery, MemoryStorage, Outcome, Page, Refusal, RefusalKind, Retry, Seq, SessionId, SessionRecord,
+    SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
 };
 use tokio::sync::Semaphore;
 
@@ -122,10 +123,7 @@ impl Storage for Faulty {
         self.inner.family(query)
     }
 
-    fn documents(
-        &self,
-        query: DocumentsQuery,
-    ) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>> {
+    fn documents(&self, query: DocumentsQuery) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>> {
         self.inner.documents(query)
     }
 
@@ -143,6 +141,18 @@ impl Storage for Faulty {
             self.alive()?;
             self.inner.changes(session, after, limit).await
         })
+    }
+
+    fn claim(&self, claim: Claim) -> BoxFuture<'_, Result<Vec<Job>, StorageError>> {
+        self.inner.claim(claim)
+    }
+
+    fn job(&self, id: Arc<str>) -> BoxFuture<'_, Result<Option<Job>, StorageError>> {
+        self.inner.job(id)
+    }
+
+    fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>> {
+        self.inner.jobs(query)
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {
