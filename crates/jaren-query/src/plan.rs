@@ -115,7 +115,7 @@ pub(crate) enum Test {
     Valid(TypeTest, Box<Expr>),
     Text(TextTest, Pair),
     /// `$match` and `$search`: a text and a pattern (8.7).
-    Matches(Pattern, Pair),
+    Matches(Box<Matching<2>>),
     /// `$within` and `$bbox-intersects` (8.14).
     Spatial(SpatialTest, Pair),
     Quantifier(Box<Quantifier>),
@@ -155,7 +155,7 @@ pub(crate) enum Text {
     Substring(Pair, Option<Box<Expr>>),
     Map(TextMap, Box<Expr>),
     /// `$replace`: a text, a pattern and what to put for each match.
-    Replace(Pattern, Box<[Expr; 3]>),
+    Replace(Box<Matching<3>>),
 }
 
 /// What may answer several items.
@@ -189,6 +189,13 @@ pub(crate) struct Extended {
     /// What its host is told of it.
     pub(crate) tag: usize,
     pub(crate) operand: Expr,
+}
+
+/// The operands of an operator that matches, of which the second is a pattern (8.7).
+#[derive(Debug)]
+pub(crate) struct Matching<const N: usize> {
+    pub(crate) pattern: Pattern,
+    pub(crate) operands: Box<[Expr; N]>,
 }
 
 /// A call of what the host has registered (8.12).

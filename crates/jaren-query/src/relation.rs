@@ -82,17 +82,18 @@ fn pair_members<'v>(a: &'v Object, b: &'v Object, pending: &mut Vec<(&'v Value, 
     })
 }
 
-/// How many values inside a container take part in its hash.
+/// How many values inside a container take part in its hash, and how deep they lie at most.
 const HASHED_MAX: u32 = 64;
+const HASHED_LEVELS: u32 = 8;
 
 /// Feeds a hash so that values that are equal as groups are hash alike.
 pub(crate) fn hash(value: &Value, hasher: &mut impl Hasher) {
-    hash_some(value, &mut HASHED_MAX.clone(), hasher);
+    hash_some(value, (&mut HASHED_MAX.clone(), HASHED_LEVELS), hasher);
 }
 
-/// The same for at most `left` values; recursion is bounded by that too.
-fn hash_some(value: &Value, left: &mut u32, hasher: &mut impl Hasher) {
-    let Some(fewer) = left.checked_sub(1) else { return };
+/// The same for at most so many values and levels.
+fn hash_some(value: &Value, (left, levels): (&mut u32, u32), hasher: &mut impl Hasher) {
+    let (Some(fewer), Some(levels)) = (left.checked_sub(1), levels.checked_sub(1)) else { return };
     *left = fewer;
     match value {
         Value::Null => hasher.write_u8(1),
@@ -103,16 +104,15 @@ fn hash_some(value: &Value, left: &mut u32, hasher: &mut impl Hasher) {
         Value::String(text) => hasher.write(text.as_bytes()),
         Value::Array(array) => {
             hasher.write_usize(array.len());
-            array
-                .iter()
-                .take(left.saturating_add(1) as usize)
-                .for_each(|element| hash_some(element, left, hasher));
+            for element in array.iter().take(HASHED_MAX as usize) {
+                hash_some(element, (left, levels), hasher);
+            }
         }
         Value::Object(object) => {
             hasher.write_usize(object.len());
-            for (name, value) in object.iter_sorted().take(left.saturating_add(1) as usize) {
+            for (name, value) in object.iter_sorted().take(HASHED_MAX as usize) {
                 hasher.write(name.as_bytes());
-                hash_some(value, left, hasher);
+                hash_some(value, (left, levels), hasher);
             }
         }
     }

@@ -196,3 +196,30 @@ fn work_inside_the_steps_ends() {
         assert_eq!(error.code(), "JQ2009", "{name}: {error}");
     }
 }
+
+#[test]
+fn the_deepest_path_in_the_deepest_document_needs_no_more_than_a_megabyte_of_stack() {
+    // Queries of a filter and parentheses take a level each, a filter another.
+    let filters = format!("$.rows{}{}", "[?@.*".repeat(12), "]".repeat(12));
+    let groups = format!("$.rows[?{}@.a{}]", "(!".repeat(22), ")".repeat(22));
+    let leaps = format!("$.rows{}", "..*".repeat(64));
+    let chain = nested(70, value!({"a": 1}), |inner| value!({"rows": [(inner)]}));
+    for path in [filters, groups, leaps] {
+        for (name, wrap) in wrappers() {
+            let levels = match name {
+                "distinct" => 4,
+                "add" | "join" => 2,
+                _ => 1,
+            };
+            let limits = Limits { work: NonZeroU64::new(20_000), ..Limits::default() };
+            let document = nested(NESTING_MAX / levels - 1, value!(path.as_str()), wrap);
+            let input = chain.clone();
+            let run = move || {
+                let options = CompileOptions { limits, ..CompileOptions::default() };
+                let query = Query::compile_with(&document, &options).unwrap();
+                let _ = query.items(&Scope::value(&input)).is_ok();
+            };
+            std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
+        }
+    }
+}

@@ -10,8 +10,8 @@ use crate::dates::{Component, DateText, Edge, Form};
 use crate::iregexp::{Extent, Pattern};
 use crate::place::Place;
 use crate::plan::{
-    Aggregate, Arithmetic, Comparison, Expr, Kind, Many, Measure, Number, Pair, Spatial, SpatialMap,
-    SpatialTest, Test, Text, TextMap, TextTest,
+    Aggregate, Arithmetic, Comparison, Expr, Kind, Many, Matching, Measure, Number, Pair, Spatial,
+    SpatialMap, SpatialTest, Test, Text, TextMap, TextTest,
 };
 use crate::type_test::TypeTest;
 
@@ -70,12 +70,9 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
         ("$lower", One(|operand| Kind::Text(Text::Map(TextMap::Lower, operand)))),
         ("$string-length", One(|operand| Kind::Number(Number::Length(operand)))),
         ("$normalize-space", One(|operand| Kind::Text(Text::Map(TextMap::NormalizeSpace, operand)))),
-        ("$match", Two(|pair, _| Kind::Test(Test::Matches(pattern_of(&*pair, Extent::Whole), pair)))),
-        ("$search", Two(|pair, _| Kind::Test(Test::Matches(pattern_of(&*pair, Extent::Part), pair)))),
-        (
-            "$replace",
-            Three(|operands| Kind::Text(Text::Replace(pattern_of(&*operands, Extent::Part), operands))),
-        ),
+        ("$match", Two(|pair, _| Kind::Test(Test::Matches(matching(pair, Extent::Whole))))),
+        ("$search", Two(|pair, _| Kind::Test(Test::Matches(matching(pair, Extent::Part))))),
+        ("$replace", Three(|operands| Kind::Text(Text::Replace(matching(operands, Extent::Part))))),
         ("$count", One(|operand| Kind::Number(Number::Count(operand)))),
         ("$sum", One(|operand| Kind::Aggregate(Aggregate::Sum, operand))),
         ("$avg", One(|operand| Kind::Aggregate(Aggregate::Avg, operand))),
@@ -150,13 +147,14 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
     ]
 };
 
-/// The pattern that is the second operand, compiled already where its text stands in the document.
-fn pattern_of(operands: &[Expr], extent: Extent) -> Pattern {
+/// The operands with the pattern among them, compiled already where its text stands in the document.
+fn matching<const N: usize>(operands: Box<[Expr; N]>, extent: Extent) -> Box<Matching<N>> {
     let text = match operands.get(1).map(|operand| &operand.kind) {
         Some(Kind::Literal(value)) => value.as_str(),
         _ => None,
     };
-    Pattern::new(text, extent)
+    let pattern = Pattern::new(text, extent);
+    Box::new(Matching { pattern, operands })
 }
 
 fn component(component: Component, operand: Box<Expr>) -> Kind {

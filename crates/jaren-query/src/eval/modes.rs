@@ -7,7 +7,7 @@ use super::{Head, Run, Sink, Stop};
 use crate::error::{EvalError, TYPE};
 use crate::path::{Sight, step_into};
 use crate::place::Place;
-use crate::plan::{Expr, Kind, Root, Slot, Test};
+use crate::plan::{Expr, Kind, Many, Root, Slot, Test};
 
 impl<'a> Run<'a> {
     /// The effective boolean value; several items are reported at `place`, where the operand begins.
@@ -63,7 +63,7 @@ impl<'a> Run<'a> {
             }
             Test::Form(form, operand) => self.has_form(*form, operand),
             Test::Text(test, pair) => self.text_test(*test, pair),
-            Test::Matches(pattern, pair) => self.matches(pattern, pair),
+            Test::Matches(matching) => self.matches(matching),
             Test::Spatial(test, pair) => self.spatial_test(*test, pair),
             Test::Quantifier(quantifier) => self.quantifier(quantifier),
         }
@@ -111,7 +111,6 @@ impl<'a> Run<'a> {
             Kind::External(index) => Got::One(Item::Ref(self.external(*index, expr.place)?)),
             Kind::Path(root) => self.path_one(root, expr.place)?,
             Kind::Object(members) => Got::One(Item::Own(self.object(members, expr.place)?.into())),
-            Kind::Map(pairs) => Got::One(Item::Own(self.map(pairs)?)),
             Kind::Array(elements) => Got::One(Item::Own(self.array(elements)?)),
             Kind::Let(bindings, result) => {
                 self.bind(bindings)?;
@@ -132,16 +131,28 @@ impl<'a> Run<'a> {
             }
             Kind::Test(test) => Got::One(Item::Own(Value::Bool(self.test(test)?))),
             Kind::Number(number) => self.numeric(number)?.map(Item::number).into(),
+            Kind::Many(_) => self.one_of_many(expr)?,
+            _ => self.one_of_operator(expr)?,
+        })
+    }
+
+    #[inline(never)]
+    fn one_of_many(&mut self, expr: &'a Expr) -> Result<Got<'a>, EvalError> {
+        let mut got = Got::None;
+        finished(self.emit_stepped(expr, &mut |_, item| {
+            got = if matches!(got, Got::None) { Got::One(item) } else { Got::Several };
+            Ok(())
+        }))?;
+        Ok(got)
+    }
+
+    /// The same for operators that nest less. In a function of its own, because the stack pays for every arm of a function
+    /// at each level.
+    #[inline(never)]
+    fn one_of_operator(&mut self, expr: &'a Expr) -> Result<Got<'a>, EvalError> {
+        Ok(match &expr.kind {
+            Kind::Map(pairs) => Got::One(Item::Own(self.map(pairs)?)),
             Kind::Text(text) => Got::One(Item::Own(self.text(text)?)),
-            Kind::Many(many) => {
-                let mut got = Got::None;
-                let ended = self.emit_many(expr, many, &mut |_, item| {
-                    got = if matches!(got, Got::None) { Got::One(item) } else { Got::Several };
-                    Ok(())
-                });
-                finished(ended)?;
-                got
-            }
             Kind::Aggregate(aggregate, operand) => self.aggregate(*aggregate, operand)?.into(),
             Kind::Head(operand) => self.head(operand)?.into(),
             Kind::Get(pair) => self.get(pair)?.into(),
@@ -152,6 +163,8 @@ impl<'a> Run<'a> {
             Kind::Spatial(operator) => self.spatial(operator)?.map(Item::Own).into(),
             Kind::Overlaps(pair) => self.overlaps(pair)?.into(),
             Kind::DateText(operator) => self.date_text(operator)?.map(Item::Own).into(),
+            // All others are answered before.
+            _ => Got::None,
         })
     }
 
@@ -251,6 +264,8 @@ impl<'a> Run<'a> {
                 }
                 Ok(())
             }
+            // Not by way of the other operators: phrases nest, and each level of the stack counts.
+            Kind::Many(Many::Flwor(phrase)) => self.flwor(expr, phrase, sink),
             Kind::Many(many) => self.emit_many(expr, many, sink),
             Kind::Object(members) => {
                 let object = self.object(members, expr.place)?;

@@ -61,30 +61,27 @@ impl<'a> Run<'a> {
             }
             next(run)
         };
-        let joined = &mut None;
-        match (&phrase.group, &phrase.order) {
-            (None, None) => self.tuples(phrase, &phrase.bindings, joined, &mut numbered),
-            (None, Some(order)) => {
-                let mut rows = Rows::default();
-                self.tuples(phrase, &phrase.bindings, joined, &mut |run| Ok(run.add_row(order, &mut rows)?))?;
-                self.ordered(order, rows, &mut numbered)
-            }
-            (Some(group), order) => {
-                let mut groups = Groups::new(group);
-                self.tuples(
-                    phrase,
-                    &phrase.bindings,
-                    joined,
-                    &mut |run| Ok(run.gather(group, &mut groups)?),
-                )?;
-                let Some(order) = order else {
-                    return self.each_group(group, groups, &mut numbered);
-                };
-                let mut rows = Rows::default();
-                self.each_group(group, groups, &mut |run| Ok(run.add_row(order, &mut rows)?))?;
-                self.ordered(order, rows, &mut numbered)
-            }
+        if phrase.group.is_none() && phrase.order.is_none() {
+            return self.tuples(phrase, &phrase.bindings, &mut None, &mut numbered);
         }
+        self.through_barriers(phrase, &mut numbered)
+    }
+
+    /// The same through `$groupby` and `$orderby`.
+    fn through_barriers(&mut self, phrase: &'a Flwor, next: Next<'_, 'a>) -> Result<(), Stop> {
+        let (bindings, joined) = (&phrase.bindings, &mut None);
+        let Some(group) = &phrase.group else {
+            let Some(order) = &phrase.order else { return self.tuples(phrase, bindings, joined, next) };
+            let mut rows = Rows::default();
+            self.tuples(phrase, bindings, joined, &mut |run| Ok(run.add_row(order, &mut rows)?))?;
+            return self.ordered(order, rows, next);
+        };
+        let mut groups = Groups::new(group);
+        self.tuples(phrase, bindings, joined, &mut |run| Ok(run.gather(group, &mut groups)?))?;
+        let Some(order) = &phrase.order else { return self.each_group(group, groups, next) };
+        let mut rows = Rows::default();
+        self.each_group(group, groups, &mut |run| Ok(run.add_row(order, &mut rows)?))?;
+        self.ordered(order, rows, next)
     }
 
     /// The tuples of the bindings, then `$let` and `$where`. Recursion is bounded: bindings count as nesting.

@@ -8,9 +8,9 @@ use regex::NoExpand;
 use super::Run;
 use super::item::{Got, Item, count};
 use crate::error::{EvalError, GUARD, TYPE};
-use crate::iregexp::{Pattern, PatternDefect};
+use crate::iregexp::PatternDefect;
 use crate::place::Place;
-use crate::plan::{Expr, Text, TextMap, TextTest};
+use crate::plan::{Expr, Matching, Text, TextMap, TextTest};
 
 /// Positions from the first bound up to and without the second.
 pub(super) type Positions = (f64, f64);
@@ -43,7 +43,7 @@ impl<'a> Run<'a> {
                 let chars = text.chars().enumerate().filter(|(position, _)| selected(*position, positions));
                 Ok(Value::from(chars.map(|(_, c)| c).collect::<String>()))
             }
-            Text::Replace(pattern, operands) => self.replace(pattern, operands),
+            Text::Replace(matching) => self.replace(matching),
             Text::Map(map, operand) => {
                 let text = self.text_operand(operand)?;
                 self.spend(text.len() / 4, operand.place)?;
@@ -67,8 +67,9 @@ impl<'a> Run<'a> {
     }
 
     /// `$match` and `$search`: a text that is no pattern matches nothing.
-    pub(super) fn matches(&mut self, pattern: &Pattern, pair: &'a [Expr; 2]) -> Result<bool, EvalError> {
-        let [operand, pattern_operand] = pair;
+    pub(super) fn matches(&mut self, matching: &'a Matching<2>) -> Result<bool, EvalError> {
+        let Matching { pattern, operands } = matching;
+        let [operand, pattern_operand] = &**operands;
         let (text, pattern_text) = (self.text_operand(operand)?, self.text_operand(pattern_operand)?);
         pattern.with(&pattern_text, |compiled| match compiled {
             Ok(regex) => Ok(regex.is_match(&text)),
@@ -82,8 +83,9 @@ impl<'a> Run<'a> {
     }
 
     /// `$replace`: what is put in is taken as it is, and a pattern must match something.
-    fn replace(&mut self, pattern: &Pattern, operands: &'a [Expr; 3]) -> Result<Value, EvalError> {
-        let [operand, pattern_operand, by] = operands;
+    fn replace(&mut self, matching: &'a Matching<3>) -> Result<Value, EvalError> {
+        let Matching { pattern, operands } = matching;
+        let [operand, pattern_operand, by] = &**operands;
         let (text, pattern_text) = (self.text_operand(operand)?, self.text_operand(pattern_operand)?);
         let by = self.text_operand(by)?;
         let place = pattern_operand.place;
