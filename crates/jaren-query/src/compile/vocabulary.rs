@@ -70,9 +70,9 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
         ("$lower", One(|operand| Kind::Text(Text::Map(TextMap::Lower, operand)))),
         ("$string-length", One(|operand| Kind::Number(Number::Length(operand)))),
         ("$normalize-space", One(|operand| Kind::Text(Text::Map(TextMap::NormalizeSpace, operand)))),
-        ("$match", Two(|pair, _| Kind::Test(Test::Matches(matching(pair, Extent::Whole))))),
-        ("$search", Two(|pair, _| Kind::Test(Test::Matches(matching(pair, Extent::Part))))),
-        ("$replace", Three(|operands| Kind::Text(Text::Replace(matching(operands, Extent::Part))))),
+        ("$match", Two(|pair, _| Kind::Test(Test::Matches(Box::new(matching(pair, Extent::Whole)))))),
+        ("$search", Two(|pair, _| Kind::Test(Test::Matches(Box::new(matching(pair, Extent::Part)))))),
+        ("$replace", Three(|operands| Kind::Text(Text::Replace(Box::new(matching(operands, Extent::Part)))))),
         ("$count", One(|operand| Kind::Number(Number::Count(operand)))),
         ("$sum", One(|operand| Kind::Aggregate(Aggregate::Sum, operand))),
         ("$avg", One(|operand| Kind::Aggregate(Aggregate::Avg, operand))),
@@ -148,13 +148,13 @@ pub(super) static OPERATORS: &[(&str, Operator)] = {
 };
 
 /// The operands with the pattern among them, compiled already where its text stands in the document.
-fn matching<const N: usize>(operands: Box<[Expr; N]>, extent: Extent) -> Box<Matching<N>> {
+fn matching<const N: usize>(operands: Box<[Expr; N]>, extent: Extent) -> Matching<N> {
     let text = match operands.get(1).map(|operand| &operand.kind) {
         Some(Kind::Literal(value)) => value.as_str(),
         _ => None,
     };
     let pattern = Pattern::new(text, extent);
-    Box::new(Matching { pattern, operands })
+    Matching { pattern, operands }
 }
 
 fn component(component: Component, operand: Box<Expr>) -> Kind {
