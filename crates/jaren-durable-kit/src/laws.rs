@@ -2,6 +2,7 @@
 
 pub mod conditions;
 pub mod documents;
+pub mod handles;
 pub mod jobs;
 pub mod listings;
 pub mod publications;

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Each law becomes a test of its own name. [`histories::compare`] runs generated histories on a storage and on the
-//! memory storage, and compares all that can be read.
+//! memory storage, and compares all that can be read. [`faults::Faults`] makes any storage fail when a test wants it to.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::expect_used,
@@ -23,6 +23,7 @@
 )]
 
 mod draw;
+pub mod faults;
 pub mod histories;
 pub mod laws;
 mod steps;
@@ -32,6 +33,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+#[doc(hidden)]
+pub use jaren_durable as durable;
 use jaren_durable::Storage;
 
 /// A fresh, empty storage for one law, and what must live as long as it.
@@ -96,6 +99,9 @@ macro_rules! laws {
             conditions::limits_are_kept_at_their_edge
             conditions::concurrent_writers_lose_no_update
             conditions::a_dropped_apply_is_whole_or_nothing
+            handles::a_handle_settles_every_fault
+            handles::a_commit_may_be_dropped_at_every_poll
+            handles::a_read_may_be_dropped_at_every_poll
             documents::revisions_replay_to_the_value
             documents::full_retention_keeps_every_point
             documents::current_retention_refuses_the_past

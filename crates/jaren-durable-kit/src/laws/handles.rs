@@ -1,0 +1,136 @@
+//! Laws of a handle over a storage that fails, is slow, or is not waited for.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use jaren_durable::{CommitError, Family, Retry, Seq, Session, SessionError, Singleton, Storage};
+use jaren_json::value;
+
+use crate::faults::{Fault, Faults};
+use crate::steps::{head, id, value};
+
+const COUNT: Singleton = Singleton::new("kit.count", 1);
+const EACH: Family = Family::new("kit.each", 1);
+
+/// A commit that counts: the number in one document, and one document a number.
+async fn count(session: &mut Session, n: u32) -> Result<(), CommitError> {
+    let mut change = session.change();
+    change.put(&COUNT, value!({"n": n, "text": "long enough that the next change is a delta over this"}));
+    change.put_member(&EACH, &n.to_string(), value!({"n": n}));
+    session.commit(change).await.map(drop)
+}
+
+async fn counted(session: &mut Session) -> u32 {
+    let count = session.document(&COUNT).await.expect("it can be read");
+    let Some(count) = count else { return 0 };
+    (0..1000).find(|n| count.get("n") == Some(&value!(*n))).expect("a small number")
+}
+
+/// Every number up to `last` was counted exactly once.
+async fn check(storage: &Arc<dyn Storage>, last: u32) {
+    assert_eq!(head(storage, "a").await, Some(u64::from(last)), "one commit a number");
+    assert_eq!(value(storage, "a", &COUNT.address()).await.unwrap().get("n"), Some(&value!(last)));
+    let mut fresh = Session::open(storage.clone(), id("a")).await.unwrap().expect("it exists");
+    assert_eq!(fresh.family(&EACH).await.unwrap().len(), usize::try_from(last).unwrap());
+}
+
+/// Whatever happens to a commit and its answer, the handle says what is known, a refresh finds out the rest, and
+/// nothing is lost or done twice.
+pub async fn a_handle_settles_every_fault(storage: Arc<dyn Storage>) {
+    let failing = Faults::new(storage.clone());
+    let mut session = Session::create(failing.clone(), id("a"), "kit");
+    let faults = [Fault::Before, Fault::Lost, Fault::After, Fault::Silence, Fault::Delay(3)];
+    let mut last = 0;
+    for round in 0..4 {
+        for fault in faults {
+            failing.plan([Some(fault)]);
+            last += 1;
+            let answered = tokio::time::timeout(Duration::from_millis(200), count(&mut session, last));
+            let unknown = match (fault, answered.await) {
+                (Fault::Delay(_), Ok(Ok(()))) => false,
+                (Fault::Before, Ok(Err(CommitError::Storage(error)))) => {
+                    assert_eq!(error.retry(), Retry::Safe);
+                    count(&mut session, last).await.expect("trying again is right");
+                    false
+                }
+                (Fault::Lost | Fault::After, Ok(Err(CommitError::Storage(error)))) => {
+                    assert_eq!(error.retry(), Retry::Unknown);
+                    true
+                }
+                (Fault::Silence, Err(_)) => true,
+                (_, other) => panic!("{fault:?} in round {round}: {other:?}"),
+            };
+            if unknown {
+                let refused = count(&mut session, last).await;
+                assert!(matches!(refused, Err(CommitError::Session(SessionError::Unsettled))));
+                session.refresh().await.expect("it reads what happened");
+                let done = counted(&mut session).await == last;
+                assert_eq!(done, fault != Fault::Lost, "{fault:?} in round {round}");
+                if !done {
+                    count(&mut session, last).await.expect("it was not done");
+                }
+            }
+            check(&storage, last).await;
+        }
+    }
+}
+
+/// Polls a future so often and drops it; answers what it answered, if it did.
+async fn polled<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    for _ in 0..polls {
+        if let Poll::Ready(answer) = future.as_mut().poll(&mut context) {
+            return Some(answer);
+        }
+        // Others go on in between: the storage's threads, if it has some.
+        tokio::time::sleep(Duration::from_micros(200)).await;
+    }
+    None
+}
+
+/// A commit that is dropped at any poll happened wholly or not at all, and a refresh of its handle tells which.
+pub async fn a_commit_may_be_dropped_at_every_poll(storage: Arc<dyn Storage>) {
+    let mut session = Session::create(storage.clone(), id("a"), "kit");
+    let mut last = 0;
+    for polls in (0..8).chain(0..8) {
+        last += 1;
+        if polled(polls, count(&mut session, last)).await.is_none() {
+            let waits = Session::create(storage.clone(), id(&format!("after-{last}")), "kit");
+            first(waits).await; // whatever was handed over before is done once this is
+            session.refresh().await.expect("it reads what happened");
+            if counted(&mut session).await != last {
+                count(&mut session, last).await.expect("it was not done");
+            }
+        }
+        check(&storage, last).await;
+    }
+}
+
+async fn first(mut session: Session) {
+    let change = session.change();
+    session.commit(change).await.expect("a commit");
+}
+
+/// Reads and waits that are dropped at any poll change nothing for whoever reads next.
+pub async fn a_read_may_be_dropped_at_every_poll(storage: Arc<dyn Storage>) {
+    let mut session = Session::create(storage.clone(), id("a"), "kit");
+    for n in 1..=3 {
+        count(&mut session, n).await.expect("a commit");
+    }
+    let mut reader = Session::open(storage.clone(), id("a")).await.unwrap().expect("it exists");
+    for polls in 0..6 {
+        let _ = polled(polls, reader.document(&COUNT)).await;
+        let _ = polled(polls, reader.family(&EACH)).await;
+        let _ = polled(polls, reader.refresh()).await;
+        let _ = polled(polls, reader.moved()).await;
+        let _ = polled(polls, storage.changes(id("a"), Seq::ZERO, 10)).await;
+    }
+    assert_eq!(counted(&mut reader).await, 3);
+    assert_eq!(reader.family(&EACH).await.unwrap().len(), 3);
+    count(&mut reader, 4).await.expect("it goes on");
+    check(&storage, 4).await;
+}
