@@ -139,7 +139,7 @@ impl<'a> Scope<'a> {
 }
 
 impl Query {
-    /// Compiles a query document without limits, in the open world of external parameters.
+    /// Compiles a query document in the open world of external parameters, with the limits that always hold.
     ///
     /// The report names every defect by one of the `JQ0…` codes.
     pub fn compile(document: &Value) -> Result<Self, Report> {
