@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long one invocation may take before a suite calls it hung.
-const HUNG_AFTER: Duration = Duration::from_secs(60);
+const HUNG_AFTER: Duration = Duration::from_mins(1);
 
 /// The program that the same `cargo test --workspace` built, or `JAREN_BIN`.
 ///

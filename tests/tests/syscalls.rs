@@ -1,5 +1,10 @@
 //! What a kill cannot see: the system calls of a run, traced. A sync lies before each acknowledgement, a sequential step
 //! costs one commit, and a program that dies at any write or sync of its store goes on as if nothing had happened.
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail by panicking, and say what they left out"
+)]
 
 use std::fmt::Write as _;
 use std::path::Path;
