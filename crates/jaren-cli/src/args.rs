@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Execute a stored run on.
     Resume(Resume),
+    /// Draw a document as a graph; with a run or a snapshot, light what is active.
+    Graph(Graph),
     /// Print the JSON Schema of a format, or the list of them.
     Schema(Schema),
     /// Ask a query of each JSON value in a file or a pipe.
@@ -72,7 +74,7 @@ pub(crate) struct Store {
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
-    /// A workflow, a dag or a statechart; `-` reads standard input.
+    /// A document in any of the formats; `-` reads standard input.
     pub(crate) file: PathBuf,
     /// Check against the bindings of this tasks file, too.
     #[arg(long, value_name = "FILE")]
@@ -161,6 +163,36 @@ pub(crate) struct Show {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) store: Store,
+}
+
+/// Arguments of `graph`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Graph {
+    /// A document in any of the formats; `-` reads standard input. Without it, that of the run.
+    #[arg(required_unless_present = "run")]
+    pub(crate) file: Option<PathBuf>,
+    /// What to write.
+    #[arg(long, value_name = "FORMAT", default_value = "svg")]
+    pub(crate) format: Picture,
+    /// Light what is active in this snapshot, a JSON file.
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    pub(crate) snapshot: Option<PathBuf>,
+    /// Light the state of this run.
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: Store,
+}
+
+/// How a graph is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Picture {
+    /// A picture, drawn by this program.
+    Svg,
+    /// Text for Mermaid.
+    Mermaid,
+    /// Text for Graphviz.
+    Dot,
 }
 
 /// Arguments of `query`.

@@ -11,6 +11,7 @@ mod input;
 mod lock;
 mod moment;
 mod output;
+mod picture;
 mod pipe;
 mod printer;
 mod problem;
@@ -83,6 +84,7 @@ fn execute(command: &Command, output: &mut Output) -> Result<Exit, Problem> {
             Command::Runs(arguments) => commands::runs::runs(arguments, output).await,
             Command::Show(arguments) => commands::show::show(arguments, output).await,
             Command::Resume(arguments) => commands::resume::resume(arguments, output).await,
+            Command::Graph(arguments) => commands::graph::graph(arguments, output).await,
             Command::Schema(arguments) => Ok(commands::schema::schema(arguments, output)),
             Command::Query(arguments) => commands::query::query(arguments, output),
             Command::Transform(arguments) => commands::transform::transform(arguments, output),

@@ -7,12 +7,15 @@ use common::{ONE_STEP, REVIEW, Sandbox, shell};
 use jaren::json::value;
 
 const STATECHART: &str = r#"{"$fsm": "0.2", "initial": "a", "states": ["a", "b"], "transitions": [{"from": "a", "event": "go", "to": "b"}]}"#;
+const MACHINE: &str = r#"{"$fsm": "0.1", "initial": null, "states": ["a"], "transitions": []}"#;
 const DAG: &str = r#"{"$dag": "0.1", "nodes": {"in": {"kind": "input"}, "out": {"kind": "output"}}, "edges": [{"from": "in", "to": "out"}]}"#;
 
 #[test]
 fn every_format_is_known_by_its_own_member() {
     let sandbox = Sandbox::new();
-    for (name, text) in [("workflow", ONE_STEP), ("statechart", STATECHART), ("dag", DAG)] {
+    for (name, text) in
+        [("workflow", ONE_STEP), ("statechart", STATECHART), ("machine", MACHINE), ("dag", DAG)]
+    {
         sandbox.write("document.json", text);
         let said = sandbox.jaren("check document.json").code(0);
         assert_eq!(said.out, format!("document.json: a {name} without defects\n"));

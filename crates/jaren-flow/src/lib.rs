@@ -42,6 +42,7 @@ mod defects;
 pub mod document;
 mod effect;
 mod error;
+pub mod graph;
 mod guard;
 pub mod machine;
 mod nearest;

@@ -1,6 +1,7 @@
 //! `jaren check`: every defect of a document, whichever of the formats it is in.
 
 use jaren::flow::dag::Dag;
+use jaren::flow::machine::Machine;
 use jaren::flow::statechart::Statechart;
 use jaren::flow::workflow::Workflow;
 use jaren::flow::{DeclaredTasks, TaskVersions};
@@ -16,24 +17,32 @@ use crate::text;
 
 /// The formats that a document can be in, told by the member that every document has.
 #[derive(Debug, Clone, Copy)]
-enum Format {
+pub(crate) enum Format {
     Workflow,
     Dag,
     Statechart,
+    Machine,
 }
 
 impl Format {
-    fn of(document: &Value) -> Option<Self> {
-        let has = |member: &str| document.get(member).is_some();
-        let found = [("$workflow", Self::Workflow), ("$dag", Self::Dag), ("$fsm", Self::Statechart)];
-        found.into_iter().find(|(member, _)| has(member)).map(|(_, format)| format)
+    /// The format that the document says it is in.
+    pub(crate) fn of(document: &Document) -> Result<Self, Problem> {
+        let marker = |member: &str| document.value.get(member);
+        match marker("$fsm") {
+            _ if marker("$workflow").is_some() => Ok(Self::Workflow),
+            _ if marker("$dag").is_some() => Ok(Self::Dag),
+            Some(version) if version.as_str() == Some("0.1") => Ok(Self::Machine),
+            Some(_) => Ok(Self::Statechart),
+            None => Err(unknown_format(document)),
+        }
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Workflow => "workflow",
             Self::Dag => "dag",
             Self::Statechart => "statechart",
+            Self::Machine => "machine",
         }
     }
 
@@ -42,6 +51,7 @@ impl Format {
             Self::Workflow => Workflow::compile(document, tasks).map(drop),
             Self::Dag => Dag::compile(document, tasks).map(drop),
             Self::Statechart => Statechart::compile(document).map(drop),
+            Self::Machine => Machine::compile(document).map(drop),
         }
     }
 }
@@ -50,7 +60,7 @@ impl Format {
 pub(crate) fn check(arguments: &args::Check, output: &mut Output) -> Result<Exit, Problem> {
     let document = input::document(&arguments.file)?;
     let name = arguments.file.display().to_string();
-    let format = Format::of(&document.value).ok_or_else(|| unknown_format(&document))?;
+    let format = Format::of(&document)?;
     let checked = match &arguments.tasks {
         Some(path) => format.compile(&document.value, &tasks_file::read(path)?.versions()),
         None => format.compile(&document.value, &DeclaredTasks),
@@ -82,7 +92,7 @@ fn unknown_format(document: &Document) -> Problem {
     let defect = Defect {
         pointer: Some(String::new()),
         message: "the document does not say its format".to_owned(),
-        help: Some("begin a workflow with \"$workflow\": \"0.2\", a dag with \"$dag\": \"0.1\", a statechart with \"$fsm\": \"0.2\"".to_owned()),
+        help: Some("begin a workflow with \"$workflow\": \"0.2\", a dag with \"$dag\": \"0.1\", a statechart with \"$fsm\": \"0.2\", a machine with \"$fsm\": \"0.1\"".to_owned()),
         span: Some(0..1),
         ..Defect::default()
     };
