@@ -9,11 +9,24 @@ use std::process::Command;
 use crate::run::{Failure, cargo, output, run};
 use crate::workspace;
 
+mod machines;
+
 #[derive(clap::Args)]
 pub(crate) struct Options {
+    /// What is measured.
+    #[arg(value_enum, default_value = "durable")]
+    what: What,
     /// How often everything is measured; machines drift, so the programs take turns.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum What {
+    /// Durable steps a second of the engine.
+    Durable,
+    /// Steps of machines and statecharts, which are pure.
+    Machines,
 }
 
 /// Workflows, steps of each, and how many at a time.
@@ -24,11 +37,18 @@ const DISK_SECONDS: &str = "3";
 
 /// The task.
 pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
+    match options.what {
+        What::Durable => durable(options.rounds),
+        What::Machines => machines::machines(options.rounds),
+    }
+}
+
+fn durable(rounds: usize) -> Result<(), Failure> {
     let peers = Peers::build()?;
     run(&mut cargo(["build", "--release", "--package", "jaren-bench"]))?;
     run(peers.program("limits").args(["disk", DISK_SECONDS]))?;
     let mut ratios = [const { Vec::new() }; LOADS.len()];
-    for _ in 0..options.rounds {
+    for _ in 0..rounds {
         for (load, ratios) in LOADS.iter().zip(&mut ratios) {
             let floor = steps_per_s(&output(peers.program("floor-bench").arg("group").args(load))?)?;
             let jaren = steps_per_s(&output(ours("release", load).env("BENCH_DIR", peers.data()))?)?;

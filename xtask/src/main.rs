@@ -54,7 +54,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
     },
-    /// Durable steps a second beside the floor and this disk's sync rate.
+    /// What the engine or the machines cost, beside what others need for the same.
     Bench(bench::Options),
     /// Fuzzes the pure crates: any input ends in an answer or an error.
     Fuzz(fuzz::Options),

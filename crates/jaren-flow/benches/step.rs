@@ -22,8 +22,8 @@ const ROUNDS: usize = 40;
 
 fn main() {
     let (payload, context) = (value!({ "n": 5 }), value!({ "count": 1 }));
-    guards(&payload, &context);
     for size in SIZES {
+        guards(size, &payload, &context);
         hand(size, &payload, &context);
         let document = ring("0.1", size);
         let machine = Machine::compile(&document).unwrap();
@@ -44,14 +44,18 @@ fn main() {
     }
 }
 
-/// The two guards of one step, alone.
-fn guards(payload: &Value, context: &Value) {
-    let queries = [first_guard(), second_guard()].map(|guard| Query::compile(&guard).unwrap());
+/// The two guards of each step, alone.
+fn guards(size: usize, payload: &Value, context: &Value) {
+    let queries: Vec<_> = (0..size)
+        .map(|_| [first_guard(), second_guard()].map(|guard| Query::compile(&guard).unwrap()))
+        .collect();
+    let mut turn = queries.iter().cycle();
     let (state, event) = (value!("s0"), value!("go"));
     let parts = [("state", &state), ("event", &event), ("payload", payload), ("context", context)];
     let scope = Scope::record(&parts);
-    measure("two-guards", 0, 1_000_000, || {
-        black_box(queries.iter().any(|query| query.truth(black_box(&scope)).unwrap()));
+    measure("two-guards", size, 200_000, || {
+        let own = turn.next().unwrap();
+        black_box(own.iter().any(|query| query.truth(black_box(&scope)).unwrap()));
     });
 }
 
