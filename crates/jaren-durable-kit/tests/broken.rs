@@ -1,5 +1,5 @@
 //! Storages that break a law are caught by it: what the laws would not notice, they would not protect.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
