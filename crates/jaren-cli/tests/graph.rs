@@ -1,5 +1,5 @@
 //! `jaren graph`: every format of picture, what is lit, and what cannot be drawn.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

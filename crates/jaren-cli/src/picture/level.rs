@@ -16,7 +16,7 @@ const CLEAR: f64 = 5.0;
 /// Between a line and its label.
 const LABEL_GAP: f64 = 6.0;
 /// How often positions are improved.
-const ROUNDS: usize = 48;
+const ROUNDS: usize = 49;
 /// A straight line matters more than a box in the middle of its neighbours.
 const LINE_WEIGHT: f64 = 8.0;
 
@@ -218,8 +218,8 @@ impl<'a> Level<'a> {
         let mut wish = Wish { left: item.left, right: item.right, axis: item.axis, weight: 1.0 };
         let Some((up, down)) = near else { return wish };
         let sides: [&[usize]; 2] = match round {
-            // The later rounds look to both sides.
-            _ if 2 * round >= ROUNDS => [up, down],
+            // At first everything looks to both sides. The last round looks up: what follows one thing stands below it.
+            _ if 2 * round < ROUNDS => [up, down],
             _ if round.is_multiple_of(2) => [up, &[]],
             _ => [down, &[]],
         };

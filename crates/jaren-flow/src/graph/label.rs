@@ -8,49 +8,54 @@ const QUERY_CHARACTERS_MAX: usize = 44;
 const QUERY_DEPTH_MAX: usize = 8;
 
 const BINARY: [(&str, &str); 13] = [
-    ("$eq", "="),
-    ("$ne", "≠"),
-    ("$lt", "<"),
-    ("$le", "≤"),
-    ("$gt", ">"),
-    ("$ge", "≥"),
-    ("$add", "+"),
-    ("$sub", "−"),
-    ("$mul", "×"),
-    ("$div", "÷"),
-    ("$mod", "mod"),
-    ("$and", "and"),
-    ("$or", "or"),
+    ("eq", "="),
+    ("ne", "≠"),
+    ("lt", "<"),
+    ("le", "≤"),
+    ("gt", ">"),
+    ("ge", "≥"),
+    ("add", "+"),
+    ("sub", "−"),
+    ("mul", "×"),
+    ("div", "÷"),
+    ("mod", "mod"),
+    ("and", "and"),
+    ("or", "or"),
 ];
 
-/// A query in one line: common operators between their operands, the rest as JSON, cut where it is long.
+/// A query in one line: operators between or before their operands, the rest as JSON, cut where it is long.
 pub(super) fn query(document: &Value) -> String {
-    let whole = infix(document, 0);
+    let whole = infix(document, 0, true);
     match whole.char_indices().nth(QUERY_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}…", whole.get(..end).unwrap_or_default()),
         None => whole,
     }
 }
 
-fn infix(document: &Value, depth: usize) -> String {
-    let text = match document {
+/// `is_alone` where no operator stands beside it.
+fn infix(document: &Value, depth: usize, is_alone: bool) -> String {
+    let operation = match document {
         Value::String(text) if text.starts_with('$') => return text.to_string(),
-        Value::Object(object) if object.len() == 1 && depth < QUERY_DEPTH_MAX => {
-            let Some((operator, operand)) = object.iter().next() else { return document.to_string() };
-            let sign = BINARY.iter().find(|(name, _)| *name == operator).map(|(_, sign)| *sign);
-            match (sign, operand) {
-                (Some(sign), Value::Array(operands)) if operands.len() > 1 => {
-                    let operands: Vec<String> =
-                        operands.iter().map(|operand| infix(operand, depth + 1)).collect();
-                    operands.join(&format!(" {sign} "))
-                }
-                (None, _) if operator == "$not" => return format!("not {}", infix(operand, depth + 1)),
-                _ => return document.to_string(),
-            }
-        }
-        _ => return document.to_string(),
+        Value::Object(object) if object.len() == 1 && depth < QUERY_DEPTH_MAX => object.iter().next(),
+        _ => None,
     };
-    if depth == 0 { text } else { format!("({text})") }
+    let Some((name, operand)) =
+        operation.and_then(|(name, operand)| Some((name.strip_prefix('$')?, operand)))
+    else {
+        return document.to_string();
+    };
+    let operands = match operand {
+        Value::Array(operands) => operands.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let sign = BINARY.iter().find(|(operator, _)| *operator == name && operands.len() > 1);
+    let operands: Vec<String> =
+        operands.iter().map(|operand| infix(operand, depth + 1, sign.is_none())).collect();
+    match sign {
+        Some((_, sign)) if is_alone => operands.join(&format!(" {sign} ")),
+        Some((_, sign)) => format!("({})", operands.join(&format!(" {sign} "))),
+        None => format!("{name}({})", operands.join(", ")),
+    }
 }
 
 /// A duration in the largest unit that fits it exactly.
@@ -84,8 +89,9 @@ mod tests {
     fn queries_read_as_people_write_them() {
         assert_eq!(query(&value!({ "$gt": ["$.context.n", 1] })), "$.context.n > 1");
         let nested = value!({ "$and": ["$.a", { "$not": { "$eq": ["$.b", "x"] } }] });
-        assert_eq!(query(&nested), r#"$.a and not ($.b = "x")"#);
-        assert_eq!(query(&value!({ "$count": "$.a" })), r#"{"$count":"$.a"}"#);
+        assert_eq!(query(&nested), r#"$.a and not($.b = "x")"#);
+        assert_eq!(query(&value!({ "$count": "$.a[*]" })), "count($.a[*])");
+        assert_eq!(query(&value!({ "a": "$.b" })), r#"{"a":"$.b"}"#);
         assert_eq!(query(&value!("$.é".repeat(40).as_str())).chars().count(), QUERY_CHARACTERS_MAX + 1);
     }
 
