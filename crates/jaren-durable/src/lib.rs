@@ -32,10 +32,15 @@
 //! - A commit that was answered is durable. A commit whose answer was lost is unknown, and is settled by reading.
 //! - Sequence numbers are per session and count from 1 without gaps.
 //! - A document is stored as a base or as a delta over the revisions before it; a reader never sees which.
-//! - Every commit keeps what it changed and when (the change log).
+//! - Every commit keeps what it changed and when (the change log), until it is [pruned](Upkeep::prune).
+//! - Whoever [follows](tail()) a session gets its commits in order and complete, and costs those who commit nothing.
+//! - Jobs and the leases that fence them are rows beside the documents, written and compared by the same batches.
 //!
-//! What it will not do: it holds no open transaction for a caller, runs no callback inside a commit, and knows
-//! nothing of runs, tasks or effects.
+//! Conversations, entries and [`Task`] records are plain documents that a session's handle plans; storages know
+//! nothing of them.
+//!
+//! What it will not do: it holds no open transaction for a caller, runs no callback inside a commit, drives no task
+//! and no job, and knows nothing of runs and effects.
 #![forbid(unsafe_code)]
 
 mod batch;

@@ -128,6 +128,8 @@ impl fmt::Display for Finding {
 pub struct Size {
     /// By kind of session, in the order of the kinds.
     pub kinds: Vec<KindSize>,
+    /// Jobs, in whatever state.
+    pub jobs: u64,
     /// Bytes that the store takes where it lives, all files together; in memory, those of the bodies.
     pub stored_bytes: u64,
     /// Bytes of these that are free for what comes next.

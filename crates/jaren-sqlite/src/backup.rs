@@ -22,10 +22,14 @@ pub(crate) fn write(connection: &Connection, target: &Path) -> Result<(), ReadFa
         return Err(StorageError::new(StorageErrorKind::Invalid, Retry::Never, BACKUP, message).into());
     }
     let partial = partial(target);
-    // What a broken-off backup left.
-    match fs::remove_file(&partial) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
-        _ => {}
+    // What a broken-off backup left, its log above all: it would be taken for this copy's.
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = partial.clone().into_os_string();
+        name.push(suffix);
+        match fs::remove_file(name) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
     }
     let result = copy(connection, &partial).and_then(|()| {
         File::open(&partial).and_then(|file| file.sync_all()).map_err(io)?;

@@ -4,10 +4,11 @@ use jaren_durable::{Body, Integrity, Replay, Seq};
 use rusqlite::{Connection, Row};
 
 use crate::fault::Fault;
+use crate::jobs;
 use crate::open;
 use crate::read::ReadFault;
 use crate::row;
-use crate::schema::{COMMIT, Form, WITH_BULK};
+use crate::schema::{COMMIT, Form, WITH_BULK, WITH_JOBS};
 
 /// SQLite's own check of its pages and indexes, then ours of what the rows say. Inside one read transaction.
 pub(crate) fn check(connection: &Connection) -> Result<Integrity, ReadFault> {
@@ -45,7 +46,14 @@ fn rows(connection: &Connection, report: &mut Integrity) -> Result<(), Fault> {
     }
     labels(connection, report)?;
     revisions(connection, report)?;
-    if open::schema_version(connection)? >= WITH_BULK { bulk(connection, report) } else { Ok(()) }
+    let version = open::schema_version(connection)?;
+    if version >= WITH_BULK {
+        bulk(connection, report)?;
+    }
+    if version >= WITH_JOBS {
+        jobs::integrity(connection, report)?;
+    }
+    Ok(())
 }
 
 fn count(connection: &Connection, sql: &str) -> Result<u64, Fault> {

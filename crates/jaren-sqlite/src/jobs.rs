@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Batch, Body, Claim, Job, JobConflict, JobExpected, JobState, JobUpdate, JobWrite, JobsQuery, Lease,
-    NewJob, Page, limits,
+    Batch, Body, Claim, Integrity, Job, JobConflict, JobExpected, JobState, JobUpdate, JobWrite, JobsQuery,
+    Lease, NewJob, Page, limits,
 };
 use jaren_host::Millis;
 use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
@@ -173,6 +173,25 @@ pub(crate) fn list(connection: &Connection, query: &JobsQuery) -> Result<Page<Jo
         page.items.push(from_row(row)?);
     }
     Ok(page)
+}
+
+/// Every job is readable, is leased if and only if it has a lease, and is found by claims when it should be.
+pub(crate) fn integrity(connection: &Connection, report: &mut Integrity) -> Result<(), Fault> {
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS}, ready FROM jobs"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let ready = row.get::<_, Option<i64>>(16)?;
+        let sound = from_row(row).is_ok_and(|job| {
+            let readable = job.payload.value().is_ok()
+                && job.now.detail.as_ref().is_none_or(|detail| detail.value().is_ok());
+            let leased = job.now.lease.is_some() == (job.now.state == JobState::Leased);
+            readable && leased && ready == job.ready_at().map(Millis::get)
+        });
+        if !sound {
+            report.report(None, "a job's row contradicts itself");
+        }
+    }
+    Ok(())
 }
 
 fn from_row(row: &Row<'_>) -> Result<Job, Fault> {

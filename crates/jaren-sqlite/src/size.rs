@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use crate::fault::Fault;
 use crate::open;
 use crate::read::ReadFault;
-use crate::schema::WITH_BULK;
+use crate::schema::{WITH_BULK, WITH_JOBS};
 
 /// Counts rows by kind of session, and asks the file system for the files. Inside one read transaction.
 pub(crate) fn measure(connection: &Connection, path: &Path) -> Result<Size, ReadFault> {
@@ -34,8 +34,13 @@ pub(crate) fn measure(connection: &Connection, path: &Path) -> Result<Size, Read
         (kind.body_bytes, kind.documents) = (number(4)?, number(5)?);
         size.kinds.push(kind);
     }
-    if open::schema_version(connection)? >= WITH_BULK {
+    let version = open::schema_version(connection)?;
+    if version >= WITH_BULK {
         add_bulk(connection, &mut size)?;
+    }
+    if version >= WITH_JOBS {
+        let count = connection.query_row("SELECT count(*) FROM jobs", [], |row| row.get(0))?;
+        size.jobs = unsigned(count);
     }
     let pragma = |name: &str| -> Result<u64, Fault> {
         Ok(unsigned(connection.pragma_query_value(None, name, |row| row.get(0))?))

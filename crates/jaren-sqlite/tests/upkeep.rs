@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jaren_durable::{
-    Family, Keep, Retry, Seq, Session, SessionId, SessionsQuery, Singleton, Storage, StorageErrorKind,
-    Upkeep, prune_all,
+    Batch, Body, Family, JobWrite, Keep, NewJob, Outcome, Retry, Seq, Session, SessionId, SessionsQuery,
+    Singleton, Storage, StorageErrorKind, Upkeep, prune_all,
 };
 use jaren_json::value;
 use jaren_sqlite::{Durability, SqliteOptions, SqliteStorage};
@@ -16,6 +16,7 @@ use rusqlite::Connection;
 const STATE: Singleton = Singleton::new("fix.state", 1);
 const NEWEST: Singleton = Singleton::new("fix.newest", 2).current();
 const NOTE: Family = Family::new("fix.note", 1);
+const FACT: Family = Family::new("fix.fact", 1).bulk();
 
 fn id(name: &str) -> SessionId {
     SessionId::new(name).unwrap()
@@ -170,6 +171,13 @@ async fn findings(damage: &str) -> Vec<String> {
     let storage = open(&path);
     put(&storage, "a", 0..20).await;
     put(&storage, "b", 0..20).await;
+    let mut session = Session::create(storage.clone(), id("c"), "other");
+    let mut change = session.change();
+    change.put_member(&FACT, "f", value!({"n": 1}));
+    session.commit(change).await.unwrap();
+    let mut batch = Batch::new();
+    batch.jobs.push(JobWrite::Enqueue(NewJob::new("j", "fix", Body::base(&value!(1)).unwrap())));
+    assert!(matches!(storage.apply(vec![batch]).await.unwrap()[..], [Outcome::Committed(_)]));
     storage.close().await;
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch(damage).unwrap();
@@ -194,6 +202,11 @@ async fn every_kind_of_damage_is_found() {
         ("UPDATE documents SET retired = 9 WHERE session = 1", "session a: a document's end"),
         ("DELETE FROM labels WHERE session = 2", "session b: a label is not in the index"),
         ("INSERT INTO labels VALUES ('fix', 'x', 'y', 1)", "entries that no session has"),
+        ("UPDATE bulk SET body = 'x'", "a value of bulk retention cannot be read"),
+        ("DELETE FROM bulk", "a value of bulk retention cannot be read"),
+        ("INSERT INTO bulk VALUES (99, 1, 1, '1')", "that no document has"),
+        ("UPDATE jobs SET ready = NULL", "a job's row contradicts itself"),
+        ("UPDATE jobs SET state = 1", "a job's row contradicts itself"),
         ("UPDATE sessions SET labels = '[]' WHERE number = 1", "session a: its labels"),
     ] {
         let found = findings(damage).await;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Family, FamilyQuery, Keep, Retention, Seq, Session, SessionsQuery, Singleton, Storage,
-    StorageErrorKind, Upkeep, prune_all,
+    Address, At, Batch, Body, Claim, Family, FamilyQuery, JobWrite, Keep, NewJob, Retention, Seq, Session,
+    SessionsQuery, Singleton, Storage, StorageErrorKind, Upkeep, prune_all,
 };
 use jaren_host::Millis;
 use jaren_json::{Value, value};
@@ -49,6 +49,14 @@ pub async fn a_sound_store_is_clean_and_counted(storage: Arc<dyn Upkeep>) {
     commit(&plain, writing(after("b", 1), [delta(&at, &old, &new)])).await;
     commit(&plain, writing(after("b", 2), [retire(&at)])).await;
 
+    let payload = Body::base(&old).unwrap();
+    let mut jobs = Batch::new();
+    jobs.jobs.push(JobWrite::Enqueue(NewJob::new("j", "kit.job", payload.clone())));
+    jobs.jobs.push(JobWrite::Enqueue(NewJob::new("k", "kit.job", payload)));
+    commit(&plain, jobs).await;
+    let claim = Claim::new(vec!["kit.job".into()], "kit", 1000, vec!["t".into()]);
+    assert_eq!(plain.claim(claim).await.unwrap().len(), 1);
+
     let report = storage.integrity().await.unwrap();
     assert!(report.is_clean(), "{:?}", report.findings);
     assert_eq!((report.sessions, report.commits, report.revisions), (2, 103, 100 + 10 + 2));
@@ -59,6 +67,7 @@ pub async fn a_sound_store_is_clean_and_counted(storage: Arc<dyn Upkeep>) {
     assert_eq!((&*zoo.kind, zoo.sessions, zoo.commits, zoo.documents, zoo.revisions), ("zoo", 1, 3, 0, 3));
     let bytes = jaren_json::to_text(&old).unwrap().len() as u64;
     assert!(zoo.body_bytes > bytes && zoo.body_bytes < bytes + 40, "{zoo:?}");
+    assert_eq!(size.jobs, 2);
     assert!(size.stored_bytes >= kit.body_bytes + zoo.body_bytes);
 }
 

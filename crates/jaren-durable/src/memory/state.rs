@@ -257,7 +257,7 @@ impl State {
         }
         let kinds: Vec<KindSize> = kinds.into_values().collect();
         let stored_bytes = kinds.iter().map(|kind| kind.body_bytes).sum();
-        Size { kinds, stored_bytes, free_bytes: 0 }
+        Size { kinds, jobs: self.jobs.len() as u64, stored_bytes, free_bytes: 0 }
     }
 }
 
