@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jaren_durable::{
     Address, At, Batch, Body, DocumentsQuery, Expected, FamilyQuery, JobExpected, JobState, JobUpdate,
-    JobWrite, JobsQuery, MemoryStorage, NewJob, Order, Outcome, Page, Retention, Scope, Seq, SessionBatch,
-    SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored, Write,
+    JobWrite, JobsQuery, Keep, MemoryStorage, NewJob, Order, Outcome, Page, Retention, Scope, Seq,
+    SessionBatch, SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored, Upkeep, Write,
 };
 use jaren_host::Millis;
 
@@ -24,15 +24,43 @@ pub async fn compare(seed: u64, groups: u32, mut next: impl FnMut() -> Arc<dyn S
     let mut draw = Draw::new(seed);
     let oracle: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     for at in 0..groups {
-        let place = format!("seed {seed}, group {at}");
-        let subject = next();
-        let group = group(&mut draw, &oracle).await;
-        let expected = oracle.apply(group.clone()).await.expect("the oracle applies every group");
-        let found = subject.apply(group).await.unwrap_or_else(|error| panic!("{place}: {error:?}"));
-        let timeless = |outcomes: Vec<Outcome>| outcomes.into_iter().map(without_time).collect::<Vec<_>>();
-        assert_eq!(timeless(found), timeless(expected), "{place}");
-        compare_reads(&mut draw, &subject, &oracle, &place).await;
+        compare_group(&mut draw, &next(), &oracle, &format!("seed {seed}, group {at}")).await;
     }
+}
+
+/// The same, and now and then one session is pruned, or the store is checked and measured.
+pub async fn compare_upkeep(seed: u64, groups: u32, mut next: impl FnMut() -> Arc<dyn Upkeep>) {
+    let mut draw = Draw::new(seed);
+    let oracle: Arc<dyn Upkeep> = Arc::new(MemoryStorage::new());
+    let plain: Arc<dyn Storage> = oracle.clone();
+    for at in 0..groups {
+        let place = format!("seed {seed}, group {at}");
+        let upkeep = next();
+        let subject: Arc<dyn Storage> = upkeep.clone();
+        compare_group(&mut draw, &subject, &plain, &place).await;
+        if draw.once_in(4) {
+            let (session, keep) = (id(draw.pick(&SESSIONS)), Keep::Newest(draw.below(12)));
+            let found = upkeep.prune(session.clone(), keep).await.expect("it is pruned");
+            let expected = oracle.prune(session.clone(), keep).await.expect("it is pruned");
+            assert_eq!(found, expected, "{place}, {session} pruned to {keep:?}");
+            let report = upkeep.integrity().await.expect("it is checked");
+            assert!(report.is_clean(), "{place}: {:?}", report.findings);
+            let oracle_report = oracle.integrity().await.expect("it is checked");
+            assert_eq!(report, oracle_report, "{place}");
+            let size = async |store: &Arc<dyn Upkeep>| store.size().await.expect("it is measured");
+            let (found, expected) = (size(&upkeep).await, size(&oracle).await);
+            assert_eq!((found.kinds, found.jobs), (expected.kinds, expected.jobs), "{place}");
+        }
+    }
+}
+
+async fn compare_group(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc<dyn Storage>, place: &str) {
+    let group = group(draw, oracle).await;
+    let expected = oracle.apply(group.clone()).await.expect("the oracle applies every group");
+    let found = subject.apply(group).await.unwrap_or_else(|error| panic!("{place}: {error:?}"));
+    let timeless = |outcomes: Vec<Outcome>| outcomes.into_iter().map(without_time).collect::<Vec<_>>();
+    assert_eq!(timeless(found), timeless(expected), "{place}");
+    compare_reads(draw, subject, oracle, place).await;
 }
 
 fn without_time(mut outcome: Outcome) -> Outcome {
@@ -148,11 +176,11 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         let after = Seq::new(draw.below(head + 1));
         let limit = draw.index(5) + 1;
         let log = async |storage: &Arc<dyn Storage>| {
-            let mut log = storage.changes(id(name), after, limit).await.expect("a log");
+            let mut log = storage.changes(id(name), after, limit).await.map_err(|error| error.kind())?;
             for commit in &mut log {
                 commit.time = Millis::new(0);
             }
-            log
+            Ok::<_, StorageErrorKind>(log)
         };
         assert_eq!(log(subject).await, log(oracle).await, "{place}, log of {name} after {after}");
 
@@ -175,7 +203,9 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         let mut query = DocumentsQuery::new(id(name), draw.pick(&SCOPES));
         (query.at, query.limit) = (point, limit);
         query.after = draw.once_in(2).then(|| Address::member("kit.f", "a"));
-        let list = async |storage: &Arc<dyn Storage>| storage.documents(query.clone()).await.expect("a page");
+        let list = async |storage: &Arc<dyn Storage>| {
+            storage.documents(query.clone()).await.map_err(|error| error.kind())
+        };
         assert_eq!(list(subject).await, list(oracle).await, "{place}, {query:?}");
     }
     let mut query = SessionsQuery::kind(draw.pick(&KINDS)).limit(draw.index(3) + 1);

@@ -141,7 +141,6 @@ fn broken_storages_are_caught_by_the_laws() {
     let broken = Broken::storage;
     let head = B::HeadNotChecked;
     notices(head, conditions::a_stale_head_is_a_conflict_that_changes_nothing(broken(head)));
-    notices(head, conditions::concurrent_writers_lose_no_update(broken(head)));
     notices(B::HalfApplied, conditions::two_sessions_change_together_or_not_at_all(broken(B::HalfApplied)));
     notices(B::DeltaLost, documents::revisions_replay_to_the_value(broken(B::DeltaLost)));
     let early = B::AnsweredBeforeWritten;

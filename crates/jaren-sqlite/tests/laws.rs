@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use jaren_durable::Storage;
+use jaren_durable::{Storage, Upkeep};
 use jaren_durable_kit::{Fixture, histories, run};
 use jaren_sqlite::{SqliteOptions, SqliteStorage};
 use tempfile::TempDir;
@@ -37,6 +37,19 @@ fn generated_histories_survive_a_drop_after_every_group() {
     for seed in 100..104 {
         let folder = tempfile::tempdir().unwrap();
         run(histories::compare(seed, 40, || open(&folder)));
+    }
+}
+
+#[test]
+fn generated_histories_with_pruning_equal_the_oracle() {
+    for seed in 300..310 {
+        let folder = tempfile::tempdir().unwrap();
+        let storages: [Arc<dyn Upkeep>; 2] = [open(&folder), open(&folder)];
+        let mut turn = 0;
+        run(histories::compare_upkeep(seed, 80, || {
+            turn += 1;
+            storages[turn % 2].clone()
+        }));
     }
 }
 
