@@ -10,7 +10,7 @@
 )]
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jaren_flow::machine::{self, Machine};
 use jaren_flow::statechart::{Statechart, Step};
@@ -18,7 +18,8 @@ use jaren_json::{Value, value};
 use jaren_query::{Query, Scope};
 
 const SIZES: [usize; 3] = [5, 50, 500];
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 50;
+const ROUND: Duration = Duration::from_millis(5);
 
 fn main() {
     let (payload, context) = (value!({ "n": 5 }), value!({ "count": 1 }));
@@ -29,7 +30,7 @@ fn main() {
         let machine = Machine::compile(&document).unwrap();
         let step = machine::Step { payload: Some(&payload), context: Some(&context) };
         let mut state = machine.initial().unwrap().clone();
-        measure("jaren-machine.step", size, 200_000, || {
+        measure("jaren-machine.step", size, || {
             let result = machine.step(&state, "go", &step).unwrap();
             state = black_box(result).state;
         });
@@ -53,7 +54,7 @@ fn guards(size: usize, payload: &Value, context: &Value) {
     let (state, event) = (value!("s0"), value!("go"));
     let parts = [("state", &state), ("event", &event), ("payload", payload), ("context", context)];
     let scope = Scope::record(&parts);
-    measure("two-guards", size, 200_000, || {
+    measure("two-guards", size, || {
         let own = turn.next().unwrap();
         black_box(own.iter().any(|query| query.truth(black_box(&scope)).unwrap()));
     });
@@ -74,7 +75,7 @@ fn hand(size: usize, payload: &Value, context: &Value) {
         Guard::AtLeast(name, bound) => number(context, name).is_some_and(|number| number >= *bound),
     };
     let mut state = 0;
-    measure("hand-table.step", size, 1_000_000, || {
+    measure("hand-table.step", size, || {
         if let Some((_, to)) = table[state].iter().find(|(guard, _)| holds(guard)) {
             state = *to;
         }
@@ -93,7 +94,7 @@ fn charts(size: usize, step: &Step<'_>) {
         let chart = Statechart::compile(&document).unwrap();
         let mut state = chart.start(step).unwrap().state;
         let mut turn = 0;
-        measure(peer, size, 100_000, || {
+        measure(peer, size, || {
             let result = chart.step(&state, events[turn], step).unwrap();
             debug_assert!(result.changed);
             state = black_box(result).state;
@@ -176,29 +177,31 @@ fn asked(peer: &str) -> bool {
     words.peek().is_none() || words.any(|word| peer.contains(&word))
 }
 
-fn measure(peer: &str, states: usize, times: u32, mut run: impl FnMut()) {
-    if !asked(peer) {
-        return;
+fn measure(peer: &str, states: usize, mut run: impl FnMut()) {
+    if asked(peer) {
+        let ns = best(&mut run);
+        println!(r#"{{"peer":"{peer}","states":{states},"ns_per_step":{ns:.1}}}"#);
     }
-    let ns = best(times, &mut run);
-    println!(r#"{{"peer":"{peer}","states":{states},"ns_per_step":{ns:.1}}}"#);
 }
 
 fn compile(states: usize, what: &str, document: &Value, run: impl Fn(&Value)) {
     let peer = format!("jaren-{what}");
-    if !asked(&peer) {
-        return;
+    if asked(&peer) {
+        let us = best(&mut || run(document)) / 1e3;
+        println!(r#"{{"peer":"{peer}","states":{states},"us_per_compile":{us:.1}}}"#);
     }
-    let us = best(50, &mut || run(document)) / 1e3;
-    println!(r#"{{"peer":"{peer}","states":{states},"us_per_compile":{us:.1}}}"#);
 }
 
-/// Nanoseconds a time, of the best round.
-fn best(times: u32, run: &mut dyn FnMut()) -> f64 {
-    let round = |_| {
+/// Nanoseconds a time, of the best of many short rounds: some of them are undisturbed.
+fn best(run: &mut dyn FnMut()) -> f64 {
+    let mut round = |times: u32| {
         let start = Instant::now();
         (0..times).for_each(|_| run());
-        start.elapsed().as_secs_f64() * 1e9 / f64::from(times)
+        start.elapsed().as_secs_f64() / f64::from(times)
     };
-    (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
+    let mut times = 1;
+    while times < 1 << 24 && round(times) * f64::from(times) < ROUND.as_secs_f64() {
+        times *= 2;
+    }
+    (0..ROUNDS).map(|_| round(times)).fold(f64::INFINITY, f64::min) * 1e9
 }

@@ -1,11 +1,11 @@
 //! Compiling a jaren-fsm 0.1 document: JF0001 to JF0009.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use foldhash::fast::RandomState;
 use jaren_json::{Object, Pointer, Str, Value};
 
 use super::document;
+use super::places::Places;
 use crate::defects::Defects;
 use crate::effect::{EffectPlan, compile_effects};
 use crate::guard::Guard;
@@ -35,37 +35,45 @@ pub(super) struct Transition {
 pub(super) struct Plan {
     /// In document order.
     pub(super) states: Vec<State>,
-    pub(super) by_id: HashMap<Str, usize, RandomState>,
+    pub(super) places: Places,
     pub(super) initial: Option<usize>,
+}
+
+/// A plan on the way.
+#[derive(Default)]
+struct Draft {
+    states: Vec<State>,
+    by_id: BTreeMap<Str, usize>,
 }
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
 pub(super) fn check(document: &Value, defects: &mut Defects) -> Option<Plan> {
     let before = defects.count();
     let head = document::head(document, defects)?;
-    let mut plan = Plan { states: Vec::new(), by_id: HashMap::default(), initial: None };
+    let mut draft = Draft::default();
     let items = document::list(head, "states", "JF0002", defects)?;
     for (index, item) in items.iter().enumerate() {
-        state(item, &Pointer::root().child("states").child_index(index), &mut plan, defects);
+        state(item, &Pointer::root().child("states").child_index(index), &mut draft, defects);
     }
-    plan.initial = initial(head, &plan, defects);
+    let initial = initial(head, &draft, defects);
     let items = document::list(head, "transitions", "JF0005", defects)?;
     for (index, item) in items.iter().enumerate() {
-        transition(item, &Pointer::root().child("transitions").child_index(index), &mut plan, defects);
+        transition(item, &Pointer::root().child("transitions").child_index(index), &mut draft, defects);
     }
-    (defects.count() == before).then_some(plan)
+    let Draft { states, .. } = draft;
+    (defects.count() == before).then(|| Plan { places: Places::new(&states), states, initial })
 }
 
-fn state(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut Defects) {
+fn state(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defects) {
     let Some((id, is_final)) = document::state(item, pointer, defects) else { return };
     let entry = compile_effects(item.get("entry"), &pointer.child("entry"), defects);
     let exit = compile_effects(item.get("exit"), &pointer.child("exit"), defects);
-    if plan.by_id.contains_key(id) {
+    if draft.by_id.contains_key(id) {
         defects.push("JF0003", pointer.clone(), format!("another state has the id '{id}' already"));
         return;
     }
-    plan.by_id.insert(id.clone(), plan.states.len());
-    plan.states.push(State {
+    draft.by_id.insert(id.clone(), draft.states.len());
+    draft.states.push(State {
         id: id.clone(),
         name: id.into(),
         is_final,
@@ -75,23 +83,23 @@ fn state(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut Defects
     });
 }
 
-fn initial(head: &Object, plan: &Plan, defects: &mut Defects) -> Option<usize> {
+fn initial(head: &Object, draft: &Draft, defects: &mut Defects) -> Option<usize> {
     let named = head.get("initial");
-    let found = named.and_then(Value::as_str).and_then(|id| plan.by_id.get(id)).copied();
+    let found = named.and_then(Value::as_str).and_then(|id| draft.by_id.get(id)).copied();
     if found.is_none() && named.is_none_or(|named| !named.is_null()) {
-        let near = defects.suggest(named, plan.states.iter().map(|state| state.id.as_str()));
+        let near = defects.suggest(named, draft.states.iter().map(|state| state.id.as_str()));
         let message = format!("initial must name a declared state, or be null{near}");
         defects.push("JF0004", Pointer::root().child("initial"), message);
     }
     found
 }
 
-fn transition(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut Defects) {
+fn transition(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defects) {
     let Some(document) = document::transition(item, pointer, defects) else { return };
     let mut end = |id: &Str, member: &str| {
-        let found = plan.by_id.get(id).copied();
+        let found = draft.by_id.get(id).copied();
         if found.is_none() {
-            let near = defects.suggest(Some(&id.into()), plan.states.iter().map(|state| state.id.as_str()));
+            let near = defects.suggest(Some(&id.into()), draft.states.iter().map(|state| state.id.as_str()));
             let message = format!("\"{member}\" of a transition must name a declared state{near}");
             defects.push("JF0006", pointer.child(member), message);
         }
@@ -100,7 +108,7 @@ fn transition(item: &Value, pointer: &Pointer, plan: &mut Plan, defects: &mut De
     let (from, to) = (end(document.from, "from"), end(document.to, "to"));
     let guard = Guard::compile(document.object.get("guard"), pointer, defects);
     let effects = compile_effects(document.object.get("effects"), &pointer.child("effects"), defects);
-    if let (Some(from), Some(to)) = (from.and_then(|from| plan.states.get_mut(from)), to) {
+    if let (Some(from), Some(to)) = (from.and_then(|from| draft.states.get_mut(from)), to) {
         from.transitions.push(Transition { to, event: document.event.map(Value::from), guard, effects });
     }
 }

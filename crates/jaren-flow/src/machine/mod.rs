@@ -19,6 +19,7 @@
 
 mod compile;
 mod document;
+mod places;
 mod session;
 
 use std::sync::Arc;
@@ -125,13 +126,20 @@ impl Machine {
         Ok(StepResult { changed: false, state, effects: Vec::new(), is_final, errors })
     }
 
+    #[inline]
     fn state(&self, id: &str) -> Result<&State, FlowError> {
-        let found = self.plan.by_id.get(id).and_then(|index| self.plan.states.get(*index));
-        found.ok_or_else(|| FlowError::new("JF2001", format!("'{id}' is no declared state of this machine")))
+        let found = self.plan.places.find(id, &self.plan.states);
+        found.ok_or_else(|| unknown(id))
     }
 }
 
+#[cold]
+fn unknown(id: &str) -> FlowError {
+    FlowError::new("JF2001", format!("'{id}' is no declared state of this machine"))
+}
+
 /// Exit and entry effects run only where the state changes.
+#[inline]
 fn fire(
     from: &State,
     transition: &Transition,

@@ -73,7 +73,7 @@ fn grow(nodes: &mut Vec<Node>, parent: Option<usize>, depth: usize, draw: &mut D
     if forks {
         let is_parallel = draw.once_in(2);
         let children: Vec<usize> =
-            (0..1 + draw.below(3)).map(|_| grow(nodes, Some(index), depth + 1, draw)).collect();
+            (0..=draw.below(3)).map(|_| grow(nodes, Some(index), depth + 1, draw)).collect();
         document = if is_parallel {
             document.with("type", "parallel")
         } else {
@@ -156,7 +156,10 @@ fn effects(run: &str, draw: &mut Draw) -> Value {
     let effect = |draw: &mut Draw| {
         let effect = Object::default().with("run", run);
         let with = draw.pick(&with);
-        Value::Object(with.map_or(effect.clone(), |with| effect.with("with", with)))
+        Value::Object(match with {
+            None => effect,
+            Some(with) => effect.with("with", with),
+        })
     };
-    (0..1 + draw.below(2)).map(|_| effect(draw)).collect()
+    (0..=draw.below(2)).map(|_| effect(draw)).collect()
 }

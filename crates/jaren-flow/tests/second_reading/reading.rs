@@ -255,19 +255,15 @@ impl Reading {
 
     fn holds(&self, transition: usize, scope: &Value, done: &mut Done) -> bool {
         let Some(guard) = self.transitions[transition].get("guard") else { return true };
-        match answer(guard, scope) {
-            Ok(found) => found.is_some_and(|found| {
-                !matches!(found, Value::Null | Value::Bool(false))
-                    && found != value!(0)
-                    && found != value!("")
-            }),
-            Err(Fails) => {
-                done.errors.push(
-                    value!({ "code": "JF2003", "docPath": (format!("/transitions/{transition}/guard")) }),
-                );
-                false
-            }
-        }
+        let Ok(found) = answer(guard, scope) else {
+            let place = format!("/transitions/{transition}/guard");
+            done.errors.push(value!({ "code": "JF2003", "docPath": place }));
+            return false;
+        };
+        let is_false = |found: &Value| {
+            matches!(found, Value::Null | Value::Bool(false)) || *found == value!(0) || *found == value!("")
+        };
+        found.is_some_and(|found| !is_false(&found))
     }
 
     fn matches(&self, transition: usize, cause: Cause, now: &Now, given: &Given<'_>) -> bool {
@@ -361,23 +357,9 @@ impl Reading {
         kept
     }
 
-    fn effects(&self, list: Option<&Value>, place: &str, scope: &Value, done: &mut Done) {
-        for (index, effect) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
-            let resolved = Object::default().with("run", effect.get("run").unwrap().clone());
-            match effect.get("with").map_or(Ok(None), |with| answer(with, scope)) {
-                Ok(None) => done.effects.push(resolved.into()),
-                Ok(Some(with)) => done.effects.push(resolved.with("with", with).into()),
-                Err(Fails) => {
-                    let place = format!("{place}/{index}/with");
-                    done.errors.push(value!({ "code": "JF2004", "docPath": place }));
-                }
-            }
-        }
-    }
-
     fn state_effects(&self, state: usize, member: &str, scope: &Value, done: &mut Done) {
         let State { declared, document, .. } = &self.states[state];
-        self.effects(document.get(member), &format!("/states/{declared}/{member}"), scope, done);
+        effects(document.get(member), &format!("/states/{declared}/{member}"), scope, done);
     }
 
     /// Whether anything fired.
@@ -411,12 +393,16 @@ impl Reading {
         if !self.is_broken(Broken::ExitOrder) {
             exited.reverse();
         }
-        exited.iter().for_each(|state| self.state_effects(*state, "exit", &scope, done));
-        for one in &fired {
-            let effects = self.transitions[*one].get("effects");
-            self.effects(effects, &format!("/transitions/{one}/effects"), &scope, done);
+        for state in &exited {
+            self.state_effects(*state, "exit", &scope, done);
         }
-        entered.iter().for_each(|state| self.state_effects(*state, "entry", &scope, done));
+        for one in &fired {
+            let list = self.transitions[*one].get("effects");
+            effects(list, &format!("/transitions/{one}/effects"), &scope, done);
+        }
+        for state in &entered {
+            self.state_effects(*state, "entry", &scope, done);
+        }
         now.timers.retain(|timer| !exited.contains(&self.end(timer.transition, "from")));
         self.delay(&entered, now, arrival);
         done.entered.extend(entered);
@@ -487,7 +473,9 @@ impl Reading {
         let mut now = Now { active, history: BTreeMap::new(), timers: Vec::new(), serial: 0, time };
         let scope = self.scope(&now, given);
         let entered: Vec<usize> = now.active.iter().copied().collect();
-        entered.iter().for_each(|state| self.state_effects(*state, "entry", &scope, done));
+        for state in &entered {
+            self.state_effects(*state, "entry", &scope, done);
+        }
         self.delay(&entered, &mut now, time);
         done.entered.extend(entered);
         self.settle(&mut now, given, time, done)?;
@@ -567,6 +555,20 @@ impl Reading {
             "exited": (ids(&mut done.exited.iter())),
             "transitions": (done.fired.iter().map(|one| counter(*one)).collect::<Value>()),
         })
+    }
+}
+
+fn effects(list: Option<&Value>, place: &str, scope: &Value, done: &mut Done) {
+    for (index, effect) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let resolved = Object::default().with("run", effect.get("run").unwrap().clone());
+        match effect.get("with").map_or(Ok(None), |with| answer(with, scope)) {
+            Ok(None) => done.effects.push(resolved.into()),
+            Ok(Some(with)) => done.effects.push(resolved.with("with", with).into()),
+            Err(Fails) => {
+                let place = format!("{place}/{index}/with");
+                done.errors.push(value!({ "code": "JF2004", "docPath": place }));
+            }
+        }
     }
 }
 
