@@ -1,6 +1,6 @@
 //! Generated statecharts, stepped by the crate and by a second, slow, direct reading of the format's laws that shares
 //! no code with it. Another seed: `JAREN_SEED=7 cargo test -p jaren-flow --test second_reading`.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod chart;
 mod reading;

@@ -580,7 +580,7 @@ fn answer(query: &Value, scope: &Value) -> Result<Option<Value>, Fails> {
     let pair =
         |operator: &str| query.get(operator).and_then(Value::as_array).map(|pair| (&pair[0], &pair[1]));
     if let Some(path) = query.as_str().and_then(|text| text.strip_prefix("$.")) {
-        return Ok(path.split('.').fold(Some(scope), |value, step| value?.get(step)).cloned());
+        return Ok(path.split('.').try_fold(scope, |value, step| value.get(step)).cloned());
     }
     if let Some(elements) = query.as_array() {
         return Ok(Some(Value::from(
