@@ -134,7 +134,8 @@ pub(crate) fn check_writable(path: &Path, found: Found) -> Result<(), StorageErr
     }
 }
 
-/// Makes a new file a store, brings an older schema to the newest, and does nothing else to a store. Several processes may do so at once.
+/// Makes a new file a store, brings an older schema to the newest, and does nothing else to a store. Several
+/// processes may do so at once.
 ///
 /// The tables are created under a rollback journal, so that the header in the main file is ours from the first
 /// moment on; then the file is switched to the write-ahead log for good.
