@@ -243,6 +243,14 @@ pub enum RefusalKind {
         /// The delta's version.
         found: u32,
     },
+    /// A base of an older schema version than the stored one's: a program of a later release wrote that.
+    #[error("a value of version {found} over one of version {stored}; use the later release that wrote it")]
+    Downgrade {
+        /// The stored version.
+        stored: u32,
+        /// The base's version.
+        found: u32,
+    },
     /// A job that is leased without a lease, or has a lease and is not leased.
     #[error("a job has a lease if and only if it is leased")]
     Lease,
@@ -359,6 +367,9 @@ impl Write {
         match (self, living) {
             (Self::Base { retention, .. }, Some((_, fixed))) if *retention != fixed => {
                 Err(RefusalKind::Retention)
+            }
+            (Self::Base { version, .. }, Some((stored, _))) if *version < stored => {
+                Err(RefusalKind::Downgrade { stored, found: *version })
             }
             (Self::Delta { .. } | Self::Retire { .. }, None) => Err(RefusalKind::Unknown),
             (Self::Delta { .. }, Some((_, Retention::Bulk))) => Err(RefusalKind::Bulk),

@@ -166,7 +166,7 @@ pub async fn a_small_change_is_stored_small(storage: Arc<dyn Storage>) {
     assert!(log.iter().all(|commit| commit.body_bytes() < 50), "{log:?}");
 }
 
-/// A value of another schema version is written whole, and the deltas after it carry that version (durable A44).
+/// A value of another schema version is written whole and never goes back, and the deltas after it carry that version (durable A44).
 pub async fn a_version_change_is_a_base(storage: Arc<dyn Storage>) {
     let at = LIST.address();
     let (one, two, three) = (value!({"v": 1}), value!({"v": 2}), value!({"v": 3}));
@@ -177,6 +177,9 @@ pub async fn a_version_change_is_a_base(storage: Arc<dyn Storage>) {
         other => panic!("expected a delta, found {other:?}"),
     };
     commit(&storage, writing(after("a", 2), [Write::Delta { address: at.clone(), version: 2, body }])).await;
+    let older = writing(after("a", 3), [base_of(&at, &one, Retention::Full, 1)]);
+    let refused = refusal(apply(&storage, older).await).kind;
+    assert_eq!(refused, RefusalKind::Downgrade { stored: 2, found: 1 });
     for (seq, version, expected) in [(1, 1, &one), (2, 2, &two), (3, 2, &three)] {
         let stored = stored(&storage, "a", &at, At::Seq(Seq::new(seq))).await.expect("it lives");
         assert_eq!((stored.version, &stored.value, stored.created), (version, expected, Seq::new(1)));
