@@ -28,7 +28,11 @@ fn a_join_cannot_be_told_from_two_loops() {
     let join = |a: Value, b: Value| value!({"$for": {"a": a, "b": b}, "$where": (&equal), "$return": "$b"});
     assert_eq!(ask(join(value!({"$seq": []}), fails.clone())), Ok(vec![]), "no outer tuple, no inner source");
     assert_eq!(ask(join(value!({"$neg": "x"}), fails)), Err("JQ2001"), "the outer source fails first");
-    assert_eq!(ask(join(value!(5), value!({"$range": [1, 1_000_001]}))), Ok(vec![value!(5)]), "a range is not kept");
+    assert_eq!(
+        ask(join(value!(5), value!({"$range": [1, 1_000_001]}))),
+        Ok(vec![value!(5)]),
+        "a range is not kept"
+    );
 }
 
 #[test]
