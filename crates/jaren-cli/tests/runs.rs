@@ -61,6 +61,12 @@ fn a_run_waits_takes_an_event_and_is_done() {
     sandbox.jaren("runs").code(0).prints("order-7").prints("waiting");
     assert_eq!(sandbox.jaren("runs --status done").code(0).out, "no runs\n");
 
+    let said = sandbox.jaren("send order-7 approve --payload {\"accept\":false} --id e1").code(10);
+    assert!(
+        said.out.ends_with("the wait refused event e1: it takes no approve with this payload\n"),
+        "{said:#?}"
+    );
+
     let said = sandbox.jaren("send order-7 approve --payload {\"accept\":true}").code(0);
     assert!(said.out.ends_with("done in end\n{\n  \"n\": 1\n}\n"), "{said:#?}");
     assert_eq!(sandbox.read("log"), "x\nx\n");

@@ -41,6 +41,7 @@ impl Event {
 
 /// What became of sending an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "an event that was refused is not stored"]
 pub enum Sent {
     /// It is durable in the run's inbox. The next wait takes or refuses it.
     Accepted {

@@ -5,7 +5,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
 //! use jaren_durable::MemoryStorage;
-//! use jaren_engine::{Drive, Engine, Event, Failure, Start, Status, TaskContext, Tasks};
+//! use jaren_engine::{Drive, Engine, Event, Failure, Sent, Start, Status, TaskContext, Tasks};
 //! use jaren_json::{Value, value};
 //!
 //! let mut tasks = Tasks::new();
@@ -26,7 +26,8 @@
 //! let status = run.drive(Drive::new()).await?;
 //! assert_eq!(status, Status::Waiting { events: vec!["approve".into()], deadline: None });
 //!
-//! engine.send("order-7", Event::new("approve", Value::Null)).await?; // from any process
+//! let sent = engine.send("order-7", Event::new("approve", Value::Null)).await?; // from any process
+//! assert!(matches!(sent, Sent::Accepted { .. }));
 //! let mut run = engine.open("order-7").await?;
 //! assert_eq!(run.drive(Drive::new()).await?, Status::Done { result: value!(3.5) });
 //! # Ok(())
@@ -73,4 +74,5 @@ pub use failure::{Failure, Retry};
 pub use inbox::{Event, Refusal, Sent};
 pub use run::Run;
 pub use task::{Handler, TaskContext, TaskFuture, Tasks};
-pub use view::{PendingEvent, RunSummary, RunView, RunsPage, RunsQuery, runs};
+pub use tokio_util::sync::CancellationToken;
+pub use view::{PendingEvent, RunSummary, RunView, RunsPage, RunsQuery, event_taken, runs};

@@ -7,7 +7,7 @@ use jaren_host::Millis;
 use jaren_json::{Object, Value};
 
 use crate::documents::{
-    FAILURE, INBOX, REVISION_LABEL, RUN_KIND, RunFailure, RunStatus, SNAPSHOT, STATUS_LABEL, millis,
+    FAILURE, INBOX, RECEIPT, REVISION_LABEL, RUN_KIND, RunFailure, RunStatus, SNAPSHOT, STATUS_LABEL, millis,
 };
 use crate::engine::session_id;
 use crate::error::EngineError;
@@ -120,6 +120,16 @@ impl RunView {
             snapshot,
         }))
     }
+}
+
+/// Whether a wait took the event with this id; none while no wait has met it, or when the run never had it.
+pub async fn event_taken(
+    storage: &Arc<dyn Storage>,
+    run: &str,
+    event: &str,
+) -> Result<Option<bool>, EngineError> {
+    let receipt = storage.document(session_id(run)?, RECEIPT.address(event), At::Current).await?;
+    Ok(receipt.and_then(|receipt| receipt.value.get("accepted")?.as_bool()))
 }
 
 fn status_of(label: Option<&str>) -> Result<RunStatus, EngineError> {

@@ -5,11 +5,11 @@
 use jaren_json::{Value, value};
 use jaren_query::{Query, Scope};
 
-fn ask(query: Value) -> Result<Vec<Value>, &'static str> {
-    Query::compile(&query).unwrap().items(&Scope::value(&Value::Null)).map_err(|error| error.code())
+fn ask(query: impl Into<Value>) -> Result<Vec<Value>, &'static str> {
+    Query::compile(&query.into()).unwrap().items(&Scope::value(&Value::Null)).map_err(|error| error.code())
 }
 
-fn text(query: Value) -> String {
+fn text(query: impl Into<Value>) -> String {
     ask(query).unwrap().first().unwrap().to_string()
 }
 

@@ -40,7 +40,8 @@
 //!     assert_eq!(status, Status::Waiting { events: vec!["approve".into()], deadline: None });
 //!
 //!     // 5. Answer it, now or next year, from this process or another one.
-//!     engine.send("order-7", Event::new("approve", value!({ "accept": true }))).await?;
+//!     let sent = engine.send("order-7", Event::new("approve", value!({ "accept": true }))).await?;
+//!     assert!(matches!(sent, Sent::Accepted { .. }));
 //!     let mut run = engine.open("order-7").await?;
 //!     assert_eq!(run.drive(Drive::new()).await?, Status::Done { result: value!(3.5) });
 //!     Ok(())
@@ -81,8 +82,8 @@ pub use json_schemas::json_schemas;
 pub mod prelude {
     pub use jaren_durable::{MemoryStorage, Storage};
     pub use jaren_engine::{
-        Drive, Engine, EngineError, ErrorKind, Event, Failure, Observer, Record, Refusal, Run, RunStatus,
-        RunView, Sent, Start, Status, TaskContext, Tasks, Timers,
+        CancellationToken, Drive, Engine, EngineError, ErrorKind, Event, Failure, Observer, Record, Refusal,
+        Run, RunStatus, RunView, Sent, Start, Status, TaskContext, Tasks, Timers,
     };
     pub use jaren_json::{Value, value};
     pub use jaren_sqlite::{SqliteOptions, SqliteStorage};

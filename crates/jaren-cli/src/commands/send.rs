@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jaren::engine::{Engine, Event, Refusal, Sent, Tasks};
+use jaren::engine::{Engine, Event, Refusal, Sent, Tasks, event_taken};
 use jaren::json::value;
 
 use super::execute::{Enter, Execution, holder_name, unknown_run};
@@ -33,7 +33,7 @@ pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<
     }
     let sent = Engine::new(storage, Tasks::new()).send(&arguments.run, event).await;
     let sent = sent.map_err(|error| execution.problem(&error))?;
-    say(arguments, &sent, output)?;
+    let id = say(arguments, &sent, output)?;
 
     if arguments.no_run {
         return Ok(Exit::Success);
@@ -41,7 +41,14 @@ pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<
     let view = execution.view().await?.ok_or_else(|| unknown_run(&arguments.run, &arguments.store.store))?;
     execution.tasks = remembered_tasks(&view, &arguments.drive, output)?;
     match execution.lock()? {
-        Asked::Held(lock) => execution.drive(lock, Enter::Open, output).await,
+        Asked::Held(lock) => {
+            let exit = execution.drive(lock, Enter::Open, output).await?;
+            let taken = event_taken(&execution.storage, &arguments.run, id).await;
+            if !taken.map_err(|error| execution.problem(&error))?.unwrap_or(true) {
+                say_refused(arguments, id, output);
+            }
+            Ok(exit)
+        }
         Asked::Busy(holder) => {
             let object = value!({ "type": "busy", "run": arguments.run.as_str(), "process": holder });
             output.print(&object, || {
@@ -52,8 +59,21 @@ pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<
     }
 }
 
-/// Says what became of the event.
-fn say(arguments: &args::Send, sent: &Sent, output: &mut Output) -> Result<(), Problem> {
+/// Says that a wait met the event and no transition took it.
+fn say_refused(arguments: &args::Send, id: &str, output: &mut Output) {
+    let (run, event) = (&*arguments.run, &*arguments.event);
+    let object = value!({ "type": "refused", "run": run, "event": event, "id": id });
+    output.print(&object, || {
+        format!(
+            "the wait refused event {}: it takes no {} with this payload\n",
+            text::line(id),
+            text::line(event)
+        )
+    });
+}
+
+/// Says what became of sending the event; gives its id.
+fn say<'a>(arguments: &args::Send, sent: &'a Sent, output: &mut Output) -> Result<&'a str, Problem> {
     let run = &*arguments.run;
     let (id, outcome) = match sent {
         Sent::Accepted { id } => (id, "stored"),
@@ -73,5 +93,5 @@ fn say(arguments: &args::Send, sent: &Sent, output: &mut Output) -> Result<(), P
         Sent::Repeated { .. } => format!("event {} was stored before; nothing was added\n", text::line(id)),
         _ => format!("event {} stored\n", text::line(id)),
     });
-    Ok(())
+    Ok(id)
 }

@@ -22,9 +22,9 @@ async fn whole(engine: &Engine, document: &Value, log: &Log) -> Result<Value, En
             Status::Done { result } => return Ok(result),
             Status::Waiting { .. } => {
                 for (id, name, payload) in [("e1", "ok", value!(false)), ("e2", "again", Value::Null)] {
-                    engine.send(RUN, Event::new(name, payload).id(id)).await?;
+                    let _ = engine.send(RUN, Event::new(name, payload).id(id)).await?;
                 }
-                engine.send(RUN, Event::new("ok", value!(true)).id("e3")).await?;
+                let _ = engine.send(RUN, Event::new("ok", value!(true)).id("e3")).await?;
             }
             Status::Interrupted => panic!("nobody interrupts"),
         }

@@ -51,7 +51,7 @@ async fn events_sent_before_the_wait_are_delivered_in_their_order() {
         ("x", "ok", value!(true)),
         ("w", "ok", value!(1)),
     ] {
-        engine.send("r", event(name, payload, id)).await.unwrap();
+        let _ = engine.send("r", event(name, payload, id)).await.unwrap();
     }
     assert_eq!(drive(&engine).await, done(value!(4)));
     let visits = world.view("r").await.visits;
@@ -66,7 +66,7 @@ async fn a_refused_event_is_recorded_and_gone() {
     let world = World::new();
     world.run(&waiting(), value!(1)).await.unwrap();
     let engine = world.engine();
-    engine.send("r", event("ok", value!(false), "e1")).await.unwrap();
+    let _ = engine.send("r", event("ok", value!(false), "e1")).await.unwrap();
     assert!(matches!(drive(&engine).await, Status::Waiting { .. }));
     assert!(world.view("r").await.inbox.is_empty());
     assert!(matches!(
@@ -93,7 +93,7 @@ async fn an_event_between_start_and_drive_is_met() {
         "begin": { "on": [{ "event": "go", "to": "end" }] }, "end": { "final": true }
     }));
     let mut run = engine.start(Start::new(document, value!(1)).id("r")).await.unwrap();
-    world.engine().send("r", Event::new("go", Value::Null)).await.unwrap();
+    let _ = world.engine().send("r", Event::new("go", Value::Null)).await.unwrap();
     assert_eq!(run.drive(Drive::new().without_timers()).await.unwrap(), done(value!(1)));
 }
 
@@ -119,8 +119,8 @@ async fn an_event_that_breaks_a_guard_fails_one_attempt_only() {
     }));
     world.run(&document, value!(1)).await.unwrap();
     let engine = world.engine();
-    engine.send("r", event("go", value!(0), "bad")).await.unwrap();
-    engine.send("r", event("go", value!(1), "good")).await.unwrap();
+    let _ = engine.send("r", event("go", value!(0), "bad")).await.unwrap();
+    let _ = engine.send("r", event("go", value!(1), "good")).await.unwrap();
     let mut run = engine.open("r").await.unwrap();
     let error = run.drive(Drive::new()).await.unwrap_err();
     assert_eq!(error.code(), "JF2016");

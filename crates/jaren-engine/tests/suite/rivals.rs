@@ -46,7 +46,7 @@ async fn an_event_of_another_engine_does_not_disturb_the_work() {
         let sender = sender.clone();
         async move {
             let event = Event::new("ok", Value::Bool(true)).id(format!("from-{}", context.visit));
-            sender.send(&context.run, event).await?;
+            let _ = sender.send(&context.run, event).await?;
             Ok::<f64, Failure>(input + 1.0)
         }
     });

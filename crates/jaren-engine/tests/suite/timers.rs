@@ -47,7 +47,7 @@ async fn a_parked_drive_notices_an_event_of_another_engine() {
     let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
     let driving = tokio::spawn(async move { run.drive(Drive::new()).await.unwrap() });
     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
-    engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
+    let _ = engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
     assert_eq!(driving.await.unwrap(), done(value!(3)));
 }
 
@@ -61,7 +61,7 @@ async fn two_parked_drives_agree_on_who_moves_the_run() {
     };
     let (one, other) = (park(), park());
     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
-    engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
+    let _ = engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
     let mut fenced = 0;
     for ended in [one.await.unwrap(), other.await.unwrap()] {
         match ended {
@@ -93,6 +93,6 @@ async fn a_clock_that_was_set_back_stops_nothing() {
     let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
     run.drive(Drive::new().without_timers()).await.unwrap();
     world.clock.set(Millis::new(0));
-    engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
+    let _ = engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
     assert_eq!(run.drive(Drive::new().without_timers()).await.unwrap(), done(value!(3)));
 }
