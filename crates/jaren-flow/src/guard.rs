@@ -1,10 +1,16 @@
 //! Queries inside documents: compiling them, and guards, which read false when they fail.
 
+use std::num::NonZeroU64;
+
 use jaren_json::{Diagnostic, Pointer, Report, Value};
-use jaren_query::{Query, Scope};
+use jaren_query::{CompileOptions, Limits, Query, Scope};
 
 use crate::defects::Defects;
 use crate::error::quote;
+
+/// The steps and the work of one evaluation of a guard: a transition does not wait for an author's slip, and this is
+/// enough to look through a million rows.
+const EFFORT_MAX: NonZeroU64 = NonZeroU64::new(1 << 24).unwrap();
 
 /// A compiled guard and its place.
 #[derive(Debug)]
@@ -22,7 +28,9 @@ impl Guard {
     ) -> Option<Self> {
         let guard = guard.filter(|guard| !guard.is_null())?;
         let pointer = transition.child("guard");
-        let query = compile_query(guard, "JF0007", &pointer, "the guard", defects)?;
+        let limits = Limits { steps: Some(EFFORT_MAX), work: Some(EFFORT_MAX), ..Limits::default() };
+        let options = CompileOptions { limits, ..CompileOptions::default() };
+        let query = embedded(Query::compile_with(guard, &options), "JF0007", &pointer, "the guard", defects)?;
         Some(Self { query, pointer })
     }
 
