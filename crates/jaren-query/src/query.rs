@@ -11,7 +11,7 @@ use crate::dependencies::Dependencies;
 use crate::error::EvalError;
 use crate::eval::Run;
 use crate::plan::Plan;
-use crate::quick;
+use crate::quick::Quick;
 use crate::type_test::TypeTests;
 use crate::zone::TimeZones;
 
@@ -19,8 +19,8 @@ use crate::zone::TimeZones;
 #[derive(Clone, Debug)]
 pub struct Query {
     plan: Arc<Plan>,
-    /// Whether its truth needs no evaluation.
-    is_quick: bool,
+    /// Its other form, where its truth needs no evaluation.
+    pub(crate) quick: Option<Arc<Quick>>,
 }
 
 /// How to compile a query.
@@ -148,8 +148,7 @@ impl Query {
 
     /// Compiles a query document.
     pub fn compile_with(document: &Value, options: &CompileOptions) -> Result<Self, Report> {
-        compile(document, options, None)
-            .map(|plan| Self { is_quick: quick::is_quick(&plan), plan: Arc::new(plan) })
+        compile(document, options, None).map(|plan| Self { quick: Quick::new(&plan), plan: Arc::new(plan) })
     }
 
     /// The names of the external parameters, in the order of their first appearance.
@@ -188,8 +187,8 @@ impl Query {
     /// The effective boolean value of the result (section 2.2).
     #[inline]
     pub fn truth(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
-        if self.is_quick
-            && let Some(truth) = quick::truth(&self.plan.root, scope)
+        if let Some(quick) = &self.quick
+            && let Some(truth) = quick.truth(scope)
         {
             return Ok(truth);
         }

@@ -1,95 +1,186 @@
 //! Truth without an evaluation: queries that only compare what stands in plain sight.
 //!
 //! Most guards compare members of the scope with each other or with constants. Such a query cannot fail, binds nothing
-//! and builds nothing, so its truth is read straight from the plan. What does not fit goes the way of all queries.
+//! and builds nothing, so it is compiled a second time, into a form that lies in one piece: a plan is spread over the
+//! heap, and looking for its parts would cost more than the comparison. What does not fit goes the way of all queries.
+
+use std::sync::Arc;
 
 use jaren_json::Value;
 
 use crate::budget::Budget;
 use crate::eval::{compare_items, item_truth};
-use crate::path::step_into;
-use crate::plan::{Expr, From, Kind, Plan, Root, Test};
+use crate::path::{Step, step_into};
+use crate::plan::{Comparison, Expr, From, Kind, Plan, Test};
 use crate::query::Scope;
 
 /// How many values inside containers are compared here.
 const COMPARED_MAX: u64 = 256;
 
-/// Whether [`truth`] can answer for this plan. It counts no steps, so their limit must be out of reach.
-pub(crate) fn is_quick(plan: &Plan) -> bool {
-    size(&plan.root).is_some_and(|size| plan.limits.steps.is_none_or(|max| size <= max.get()))
+/// The truth of a query that fits.
+#[derive(Debug)]
+pub(crate) enum Quick {
+    Compare(Comparison, Sight, Sight),
+    All(Vec<Quick>),
+    Any(Vec<Quick>),
+    Not(Box<Quick>),
+    Exists(Sight),
+    Truth(Sight),
 }
 
-/// How many expressions there are, where all of them fit.
-fn size(expr: &Expr) -> Option<u64> {
-    let sum = |operands: &[Expr]| operands.iter().map(size).sum::<Option<u64>>();
-    let operands = match &expr.kind {
-        Kind::Test(Test::Compare(_, pair)) if pair.iter().all(is_in_sight) => 2,
-        Kind::Test(Test::And(operands) | Test::Or(operands)) => sum(operands)?,
-        Kind::Test(Test::Not(operand) | Test::Boolean(operand)) => size(operand)?,
-        Kind::Test(Test::Exists(operand) | Test::Empty(operand)) if is_in_sight(operand) => 1,
-        _ if is_in_sight(expr) => 0,
-        _ => return None,
-    };
-    Some(1 + operands)
+/// What stands in plain sight.
+#[derive(Debug)]
+pub(crate) enum Sight {
+    Constant(Value),
+    /// A path of single steps from the input: `$.a.b` has two, which most have.
+    Path {
+        first: Step,
+        second: Option<Step>,
+        rest: Box<[Step]>,
+    },
 }
 
-/// A constant, or a path of single steps from the input.
-fn is_in_sight(expr: &Expr) -> bool {
-    match &expr.kind {
-        Kind::Literal(_) => true,
-        Kind::Path(root) => {
-            matches!(root.from, From::Input) && root.path.leaps.is_empty() && !root.path.head.is_empty()
-        }
-        _ => false,
+impl Quick {
+    /// The quick form of a plan, where it has one. It counts no steps, so their limit must be out of reach.
+    pub(crate) fn new(plan: &Plan) -> Option<Arc<Self>> {
+        let mut steps = 0;
+        let quick = Self::of(&plan.root, &mut steps)?;
+        plan.limits.steps.is_none_or(|max| steps <= max.get()).then(|| Arc::new(quick))
     }
-}
 
-/// The truth of an expression that fits; nothing where containers would have to be compared at length.
-pub(crate) fn truth(expr: &Expr, scope: &Scope<'_>) -> Option<bool> {
-    match &expr.kind {
-        Kind::Test(Test::Compare(comparison, pair)) => {
-            let [left, right] = &**pair;
-            match seen(left, scope).zip(seen(right, scope)) {
+    fn of(expr: &Expr, steps: &mut u64) -> Option<Self> {
+        *steps += 1;
+        let all = |operands: &[Expr], steps: &mut u64| {
+            operands.iter().map(|operand| Self::of(operand, steps)).collect::<Option<Vec<_>>>()
+        };
+        Some(match &expr.kind {
+            Kind::Test(Test::Compare(comparison, pair)) => {
+                *steps += 2;
+                let [left, right] = &**pair;
+                Self::Compare(*comparison, Sight::of(left)?, Sight::of(right)?)
+            }
+            Kind::Test(Test::And(operands)) => Self::All(all(operands, steps)?),
+            Kind::Test(Test::Or(operands)) => Self::Any(all(operands, steps)?),
+            Kind::Test(Test::Not(operand)) => Self::Not(Box::new(Self::of(operand, steps)?)),
+            Kind::Test(Test::Boolean(operand)) => Self::of(operand, steps)?,
+            Kind::Test(Test::Exists(operand)) => {
+                *steps += 1;
+                Self::Exists(Sight::of(operand)?)
+            }
+            Kind::Test(Test::Empty(operand)) => {
+                *steps += 1;
+                Self::Not(Box::new(Self::Exists(Sight::of(operand)?)))
+            }
+            _ => Self::Truth(Sight::of(expr)?),
+        })
+    }
+
+    /// The truth; nothing where containers would have to be compared at length.
+    #[inline]
+    pub(crate) fn truth(&self, scope: &Scope<'_>) -> Option<bool> {
+        match self {
+            Self::Compare(comparison, left, right) => match left.see(scope).zip(right.see(scope)) {
                 Some((left, right)) => {
                     compare_items(*comparison, left, right, &Budget::new(COMPARED_MAX)).ok()
                 }
                 None => Some(false),
-            }
+            },
+            other => other.truth_of_parts(scope),
         }
-        Kind::Test(Test::And(operands)) => decided(operands, false, scope),
-        Kind::Test(Test::Or(operands)) => decided(operands, true, scope),
-        Kind::Test(Test::Not(operand)) => truth(operand, scope).map(|truth| !truth),
-        Kind::Test(Test::Boolean(operand)) => truth(operand, scope),
-        Kind::Test(Test::Exists(operand)) => Some(seen(operand, scope).is_some()),
-        Kind::Test(Test::Empty(operand)) => Some(seen(operand, scope).is_none()),
-        _ => Some(seen(expr, scope).is_some_and(item_truth)),
+    }
+
+    fn truth_of_parts(&self, scope: &Scope<'_>) -> Option<bool> {
+        match self {
+            Self::Compare(..) => self.truth(scope),
+            Self::All(parts) => decided(parts, false, scope),
+            Self::Any(parts) => decided(parts, true, scope),
+            Self::Not(part) => part.truth(scope).map(|truth| !truth),
+            Self::Exists(sight) => Some(sight.see(scope).is_some()),
+            Self::Truth(sight) => Some(sight.see(scope).is_some_and(item_truth)),
+        }
     }
 }
 
-/// Whether one of the operands decides; the others are not looked at.
-fn decided(operands: &[Expr], by: bool, scope: &Scope<'_>) -> Option<bool> {
-    for operand in operands {
-        if truth(operand, scope)? == by {
+/// Whether one of the parts decides; the others are not looked at.
+fn decided(parts: &[Quick], by: bool, scope: &Scope<'_>) -> Option<bool> {
+    for part in parts {
+        if part.truth(scope)? == by {
             return Some(by);
         }
     }
     Some(!by)
 }
 
-#[inline]
-fn seen<'a>(expr: &'a Expr, scope: &Scope<'a>) -> Option<&'a Value> {
-    match &expr.kind {
-        Kind::Literal(value) => Some(value),
-        Kind::Path(root) => reach(root, scope),
-        _ => None,
+impl Sight {
+    /// A constant, or a path of single steps from the input.
+    fn of(expr: &Expr) -> Option<Self> {
+        match &expr.kind {
+            Kind::Literal(value) => Some(Self::Constant(value.clone())),
+            Kind::Path(root) if matches!(root.from, From::Input) && root.path.leaps.is_empty() => {
+                let mut steps = root.path.head.iter().cloned();
+                Some(Self::Path { first: steps.next()?, second: steps.next(), rest: steps.collect() })
+            }
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn see<'a>(&'a self, scope: &Scope<'a>) -> Option<&'a Value> {
+        match self {
+            Self::Constant(value) => Some(value),
+            Self::Path { first, second, rest } => {
+                let part = match scope.whole() {
+                    Some(value) => step_into(value, std::slice::from_ref(first))?,
+                    None => scope.part(first.name()?)?,
+                };
+                step_into(step_into(part, second.as_slice())?, rest)
+            }
+        }
     }
 }
 
-#[inline]
-fn reach<'a>(root: &Root, scope: &Scope<'a>) -> Option<&'a Value> {
-    match (scope.whole(), &*root.path.head) {
-        (Some(value), steps) => step_into(value, steps),
-        (None, [first, rest @ ..]) => step_into(scope.part(first.name()?)?, rest),
-        (None, []) => None,
+#[cfg(test)]
+mod tests {
+    use jaren_json::{Value, value};
+
+    use crate::{Query, Scope};
+
+    /// Guards of every quick form over what is there, of several kinds, and what is not.
+    fn guards() -> Vec<Value> {
+        let operands = ["$.a", "$.b.c", "$.b.d[1].e", "$.b.d[-1]", "$.none", "$.b.none.c"].map(Value::from);
+        let constants = [value!(1), value!("x"), value!(null), value!({ "$literal": [1, 2] })];
+        let mut guards = Vec::new();
+        for left in operands.iter().chain(&constants) {
+            guards.extend([left.clone(), value!({ "$exists": left }), value!({ "$empty": left })]);
+            for right in operands.iter().chain(&constants) {
+                for operator in ["$eq", "$ne", "$lt", "$ge"] {
+                    let compare = value!({ (operator): [left, right] });
+                    guards.push(value!({ "$not": (compare.clone()) }));
+                    guards.push(value!({ "$or": [(compare.clone()), { "$boolean": left }] }));
+                    guards.push(value!({ "$and": [left, compare] }));
+                }
+            }
+        }
+        guards
+    }
+
+    #[test]
+    fn the_quick_truth_is_that_of_an_evaluation() {
+        let (a, b) = (value!(1), value!({ "c": "x", "d": [[1, 2], { "e": 1 }] }));
+        let parts = [("a", &a), ("b", &b)];
+        let whole = value!({ "a": 1, "b": (b.clone()) });
+        let mut quick = 0;
+        for guard in guards() {
+            let Ok(query) = Query::compile(&guard) else { continue };
+            quick += usize::from(query.quick.is_some());
+            // An array constructor evaluates what stands in it, and a query of one is not quick.
+            let evaluated =
+                Query::compile(&value!({ "$and": [(guard.clone()), { "$exists": ["x"] }] })).unwrap();
+            assert!(evaluated.quick.is_none());
+            for scope in [Scope::record(&parts), Scope::value(&whole)] {
+                assert_eq!(query.truth(&scope).unwrap(), evaluated.truth(&scope).unwrap(), "{guard}");
+            }
+        }
+        assert!(quick > 500, "only {quick} guards are quick");
     }
 }

@@ -58,7 +58,7 @@ pub(crate) struct Path {
 }
 
 /// A name or an index: selects at most one child.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// The member of an object, with a hint where it was found the last time.
     Name(Str, SlotHint),
