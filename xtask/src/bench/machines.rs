@@ -2,7 +2,7 @@
 //! table written by hand, in one run.
 //!
 //! The peers' programs stand in `xtask/bench/peers`: those of `../shared/peers`, extended by the rows that were missing.
-//! Node.js and the packages from npm are installed by that folder's own script.
+//! They are copied to a cache folder and built there; npm installs the others' packages and a Node.js of its own.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -16,13 +16,11 @@ type Rows = BTreeMap<(String, u64), f64>;
 
 /// The task.
 pub(super) fn machines(rounds: usize) -> Result<(), Failure> {
-    let shared = workspace::shared().join("peers");
     let work = cache_folder()?.join("jaren-peers");
     let ours = workspace::root().join("xtask/bench/peers");
-    run(Command::new("bash").arg(shared.join("build.sh")).arg("fsm-js").env("PEERS_WORK", &work))?;
-    let script = work.join("src/fsm-js/jaren.mjs");
-    let copied = std::fs::copy(ours.join("fsm.mjs"), &script);
-    copied.map_err(|error| format!("{}: {error}", script.display()))?;
+    let script = work.join("src/jaren-fsm-js");
+    copy_folder(&ours.join("fsm-js"), &script)?;
+    run(Command::new("npm").args(["install", "--silent"]).current_dir(&script))?;
     let rust = work.join("src/jaren-fsm-rust");
     copy_folder(&ours.join("fsm-rust"), &rust)?;
     run(Command::new("python3").arg("gen.py").current_dir(&rust))?;
@@ -34,8 +32,8 @@ pub(super) fn machines(rounds: usize) -> Result<(), Failure> {
         let bench = ["bench", "--quiet", "--package", "jaren-flow", "--bench", "step"];
         take(&output(&mut cargo(bench))?, &mut rows);
         take(&output(&mut Command::new(target.join("release/fsm-bench")))?, &mut rows);
-        let node = work.join("node24/node_modules/.bin/node");
-        take(&output(Command::new(node).arg(&script))?, &mut rows);
+        let node = script.join("node_modules/.bin/node");
+        take(&output(Command::new(node).arg("bench.mjs").current_dir(&script))?, &mut rows);
     }
     for ((peer, states), best) in &rows {
         let unit = if peer.contains("compile") { "µs" } else { "ns" };

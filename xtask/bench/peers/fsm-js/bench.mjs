@@ -1,5 +1,5 @@
 // Steps and compiles of the JavaScript reference and of XState, on the same documents as crates/jaren-flow/benches/step.rs:
-// the first guard reads the payload and refuses, the second reads the context and leads on. usage: node fsm.mjs
+// the first guard reads the payload and refuses, the second reads the context and leads on. usage: node bench.mjs
 import { createMachine, createActor, initialTransition, transition } from 'xstate';
 import { compileFsm, compileStatechart } from '@jarenjs/flow';
 
