@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 
 use jaren_flow::DeclaredTasks;
 use jaren_flow::dag::Dag;
+use jaren_flow::graph::Graph;
 use jaren_flow::machine::{self, Machine};
 use jaren_flow::statechart::{self, Statechart};
 use jaren_flow::workflow::Workflow;
@@ -114,7 +115,9 @@ fn stylesheet(input: &[u8]) {
 
 /// Every state takes every event.
 fn machine(input: &[u8]) {
-    let Some(machine) = value(input).and_then(|document| Machine::compile(&document).ok()) else { return };
+    let Some(document) = value(input) else { return };
+    let Ok(machine) = Machine::compile(&document) else { return };
+    draw(&document);
     let states: Vec<_> = machine.states().cloned().collect();
     for state in states.iter().take(8) {
         for event in machine.events(state).unwrap_or_default().iter().take(8) {
@@ -127,6 +130,7 @@ fn machine(input: &[u8]) {
 fn statechart(input: &[u8]) {
     let Some((document, snapshot)) = pair(input) else { return };
     let Ok(chart) = Statechart::compile(&document) else { return };
+    draw(&document);
     let at = statechart::Step::default();
     let started = chart.start(&at).map(|result| result.state);
     for snapshot in [started.ok(), chart.restore(&snapshot).ok()].into_iter().flatten() {
@@ -140,6 +144,7 @@ fn statechart(input: &[u8]) {
 fn dag(input: &[u8]) {
     let Some(document) = value(input) else { return };
     let Ok(dag) = Dag::compile(&document, &DeclaredTasks) else { return };
+    draw(&document);
     for node in 0..dag.nodes().len().min(8) {
         let _ = dag.evaluate(node, &Value::Null);
     }
@@ -150,5 +155,13 @@ fn workflow(input: &[u8]) {
     let Some(document) = value(input) else { return };
     if let Ok(workflow) = Workflow::compile(&document, &DeclaredTasks) {
         jaren_json::canonical(workflow.identity()).expect("an identity is JSON");
+        draw(&document);
+    }
+}
+
+/// What compiles can be drawn as text, unless its markers say that it is something else.
+fn draw(document: &Value) {
+    if let Ok(graph) = Graph::of(document) {
+        let _ = (graph.to_mermaid(), graph.to_dot());
     }
 }
