@@ -163,7 +163,7 @@ fn dies_at_every_sync_and_at_writes_of_its_store() {
     for (calls, step, fresh_store) in [
         ("fsync,fdatasync", 1, false),
         ("pwrite64", 7, false),
-        ("fsync,fdatasync", 2, true),
+        ("fsync,fdatasync", 1, true),
         ("pwrite64", 5, true),
     ] {
         let mut died = 0;
