@@ -1,7 +1,11 @@
 //! Time: milliseconds since 1970.
 
 use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::{Duration, SystemTime};
 
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z.
@@ -37,10 +41,22 @@ impl fmt::Display for Millis {
     }
 }
 
+/// Ends when a clock has reached a time.
+pub type Reaching<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 /// Tells the time.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// The time now. It may stand still and, as clocks are set, go back.
     fn now(&self) -> Millis;
+
+    /// A future that ends once this clock shows `at` or later, of a clock that knows by itself when that is, as one
+    /// that a test moves does.
+    ///
+    /// None, the default, says that time moves the clock: who waits for it sleeps by the timer of its runtime and then
+    /// asks the clock again.
+    fn reaching(&self, _at: Millis) -> Option<Reaching<'_>> {
+        None
+    }
 }
 
 /// The clock of the system.
@@ -57,32 +73,58 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that a test moves.
+/// A clock that a test moves. Whoever waits for a time of it is woken when it is moved there, so that hours pass in an
+/// instant and nobody sleeps.
 #[derive(Debug, Default)]
-pub struct ManualClock(AtomicI64);
+pub struct ManualClock {
+    now: AtomicI64,
+    /// Who waits for a time to come; all of them are woken by each move, and look.
+    waiting: Mutex<Vec<Waker>>,
+}
 
 impl ManualClock {
     /// A clock that stands at this time.
     pub const fn new(now: Millis) -> Self {
-        Self(AtomicI64::new(now.0))
+        Self { now: AtomicI64::new(now.0), waiting: Mutex::new(Vec::new()) }
     }
 
     /// Moves it on by so many milliseconds, or back where they are negative.
     pub fn advance(&self, milliseconds: i64) {
         let moved = |now: i64| Some(now.saturating_add(milliseconds));
         // The closure always answers, so this cannot fail.
-        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, moved);
+        let _ = self.now.fetch_update(Ordering::SeqCst, Ordering::SeqCst, moved);
+        self.wake();
     }
 
     /// Sets it to this time.
     pub fn set(&self, now: Millis) {
-        self.0.store(now.0, Ordering::SeqCst);
+        self.now.store(now.0, Ordering::SeqCst);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        waiting.into_iter().for_each(Waker::wake);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Millis {
-        Millis(self.0.load(Ordering::SeqCst))
+        Millis(self.now.load(Ordering::SeqCst))
+    }
+
+    fn reaching(&self, at: Millis) -> Option<Reaching<'_>> {
+        Some(Box::pin(poll_fn(move |context| {
+            // The lock is held over the look, so that no move between the two is missed.
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.now() >= at {
+                return Poll::Ready(());
+            }
+            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })))
     }
 }
 
@@ -105,6 +147,31 @@ mod tests {
         clock.set(Millis::new(i64::MAX));
         clock.advance(1);
         assert_eq!(clock.now(), Millis::new(i64::MAX));
+    }
+
+    #[test]
+    fn who_waits_for_a_time_is_woken_when_the_clock_is_moved() {
+        struct Woken(AtomicI64);
+        impl std::task::Wake for Woken {
+            fn wake(self: std::sync::Arc<Self>) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let woken = std::sync::Arc::new(Woken(AtomicI64::new(0)));
+        let waker = Waker::from(woken.clone());
+        let mut context = std::task::Context::from_waker(&waker);
+        let clock = ManualClock::new(Millis::new(10));
+        let mut reaching = clock.reaching(Millis::new(20)).unwrap();
+        for (step, woken_after, done) in [(0, 1, false), (9, 2, false), (1, 3, true)] {
+            assert_eq!(reaching.as_mut().poll(&mut context), Poll::Pending);
+            assert_eq!(reaching.as_mut().poll(&mut context), Poll::Pending); // waits once all the same
+            clock.advance(step);
+            assert_eq!(woken.0.load(Ordering::SeqCst), woken_after);
+            if done {
+                assert_eq!(reaching.as_mut().poll(&mut context), Poll::Ready(()));
+            }
+        }
+        assert!(SystemClock.reaching(Millis::new(0)).is_none());
     }
 
     #[test]

@@ -20,6 +20,6 @@ mod clock;
 mod ids;
 mod random;
 
-pub use clock::{Clock, ManualClock, Millis, SystemClock};
+pub use clock::{Clock, ManualClock, Millis, Reaching, SystemClock};
 pub use ids::{CountingIds, Ids, SortableIds};
 pub use random::{Random, SeededRandom, SystemRandom};
