@@ -37,6 +37,7 @@ pub mod delta;
 pub mod diagnostic;
 mod digest;
 mod equal;
+mod grown;
 mod macros;
 mod number;
 mod object;

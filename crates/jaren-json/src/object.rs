@@ -5,6 +5,7 @@ use std::fmt;
 
 use triomphe::ThinArc;
 
+use crate::grown::{self, Grown};
 use crate::{Shape, SlotHint, Str, Value, deep};
 
 /// An immutable object that keeps the order of its members, cheap to clone.
@@ -17,10 +18,14 @@ pub struct Object(Option<ObjectArc>);
 pub(crate) type ObjectArc = ThinArc<Header, Value>;
 
 /// What stands before an object's values.
-pub(crate) struct Header {
-    shape: Shape,
-    depth: u32,
+pub(crate) enum Header {
+    /// The values follow.
+    Plain { depth: u32, shape: Shape },
+    /// A large object that was changed: no values follow.
+    Grown { depth: u32, tree: Box<Grown> },
 }
+
+const _: () = assert!(size_of::<Header>() == 16, "a tree costs plain objects nothing");
 
 impl Object {
     /// An object of that shape with these values, or nothing where their number is not the shape's.
@@ -46,13 +51,32 @@ impl Object {
         if values.len() == 0 {
             return Self(None);
         }
-        Self(Some(ThinArc::from_header_and_iter(Header { shape, depth }, values)))
+        Self(Some(ThinArc::from_header_and_iter(Header::Plain { depth, shape }, values)))
+    }
+
+    fn from_tree(depth: u32, tree: Grown) -> Self {
+        let header = Header::Grown { depth, tree: Box::new(tree) };
+        Self(Some(ThinArc::from_header_and_iter(header, std::iter::empty())))
+    }
+
+    #[inline]
+    fn header(&self) -> Option<&Header> {
+        self.0.as_ref().map(|arc| &arc.header.header)
+    }
+
+    /// The tree of a large object that was changed.
+    #[inline]
+    pub(crate) fn tree(&self) -> Option<&Grown> {
+        match self.header()? {
+            Header::Grown { tree, .. } => Some(tree),
+            Header::Plain { .. } => None,
+        }
     }
 
     /// How many members it has.
     #[inline]
     pub fn len(&self) -> usize {
-        self.values().len()
+        self.tree().map_or_else(|| self.values().len(), Grown::len)
     }
 
     /// Whether it has no member.
@@ -64,17 +88,17 @@ impl Object {
     /// The names of its members, in order.
     #[inline]
     pub fn keys(&self) -> &[Str] {
-        match &self.0 {
-            Some(arc) => arc.header.header.shape.names(),
-            None => &[],
-        }
+        self.shape().map_or(&[], Shape::names)
     }
 
     /// The values of its members, in order.
     #[inline]
     pub fn values(&self) -> &[Value] {
         match &self.0 {
-            Some(arc) => &arc.slice,
+            Some(arc) => match &arc.header.header {
+                Header::Plain { .. } => &arc.slice,
+                Header::Grown { tree, .. } => tree.plain().values(),
+            },
             None => &[],
         }
     }
@@ -82,21 +106,41 @@ impl Object {
     /// Its shape, to make more objects of the same; the empty object has none.
     #[inline]
     pub fn shape(&self) -> Option<&Shape> {
-        self.0.as_ref().map(|arc| &arc.header.header.shape)
+        match self.header()? {
+            Header::Plain { shape, .. } => Some(shape),
+            Header::Grown { tree, .. } => tree.plain().shape(),
+        }
     }
 
     /// The value of the member of that name.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Value> {
         let arc = self.0.as_ref()?;
-        arc.slice.get(arc.header.header.shape.position(name)?)
+        match &arc.header.header {
+            Header::Plain { shape, .. } => arc.slice.get(shape.position(name)?),
+            Header::Grown { tree, .. } => tree.get(name),
+        }
     }
 
     /// The value of the member of that name, looked for first where the hint says.
     #[inline]
     pub fn get_hinted(&self, name: &str, hint: &SlotHint) -> Option<&Value> {
         let arc = self.0.as_ref()?;
-        arc.slice.get(arc.header.header.shape.position_hinted(name, hint)?)
+        if let Header::Plain { shape, .. } = &arc.header.header
+            && let Some(position) = shape.position_guessed(name, hint)
+        {
+            return arc.slice.get(position);
+        }
+        self.get_learned(name, hint)
+    }
+
+    /// Out of the way of the callers whose hint is right: they are small then.
+    #[inline(never)]
+    fn get_learned(&self, name: &str, hint: &SlotHint) -> Option<&Value> {
+        match self.tree() {
+            Some(tree) => tree.get(name),
+            None => self.values().get(self.shape()?.position_learned(name, hint)?),
+        }
     }
 
     /// Whether it has a member of that name.
@@ -128,8 +172,8 @@ impl Object {
     /// How many containers lie on the deepest way down, this one included; at most `u32::MAX`.
     #[inline]
     pub fn depth(&self) -> u32 {
-        match &self.0 {
-            Some(arc) => arc.header.header.depth,
+        match self.header() {
+            Some(Header::Plain { depth, .. } | Header::Grown { depth, .. }) => *depth,
             None => 1,
         }
     }
@@ -145,9 +189,16 @@ impl Object {
     }
 
     /// The same object with that member set: in its place where it exists, else as the last one.
+    ///
+    /// A large object becomes a tree by it, so that setting one member after the other of an object of `n` costs
+    /// O(log n) each, in time and in memory, and [`diff`](crate::delta::diff) finds what was set as fast. The first
+    /// look at all members of such an object, in order, costs O(n).
     #[must_use]
     pub fn with(&self, name: impl Into<Str>, value: impl Into<Value>) -> Self {
         let (name, value) = (name.into(), value.into());
+        if self.len() >= grown::GROWN_MIN && grown::is_shallow(self.depth(), &value) {
+            return self.with_in_tree(name, value);
+        }
         let mut values = Vec::with_capacity(self.len().saturating_add(1));
         values.extend_from_slice(self.values());
         if let Some(shape) = self.shape()
@@ -162,6 +213,14 @@ impl Object {
         values.push(value);
         let names = self.keys().iter().cloned().chain([name]).collect();
         Self::from_distinct(names, values)
+    }
+
+    fn with_in_tree(&self, name: Str, value: Value) -> Self {
+        let tree = match self.tree() {
+            Some(tree) => tree.with(name, value),
+            None => Grown::of(self).with(name, value),
+        };
+        Self::from_tree(tree.depth(), tree)
     }
 
     /// The same object without that member.
@@ -330,6 +389,10 @@ impl<T> MemberList<T> {
 
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut T> {
         let position = self.position(name)?;
+        self.at_mut(position)
+    }
+
+    pub(crate) fn at_mut(&mut self, position: usize) -> Option<&mut T> {
         self.items.get_mut(position)
     }
 

@@ -56,16 +56,23 @@ impl Shape {
     /// The place of a name that was probably where the hint says; the hint learns.
     #[inline]
     pub fn position_hinted(&self, name: &str, hint: &SlotHint) -> Option<usize> {
+        self.position_guessed(name, hint).or_else(|| self.position_learned(name, hint))
+    }
+
+    /// The place where the hint says, if a short name stands there.
+    #[inline]
+    pub(crate) fn position_guessed(&self, name: &str, hint: &SlotHint) -> Option<usize> {
         let guess = hint.load();
-        if self.names().get(guess).is_some_and(|candidate| *candidate == *name) {
-            return Some(guess);
-        }
-        self.position_learned(name, hint)
+        self.names().get(guess).is_some_and(|candidate| candidate.is_same_short(name)).then_some(guess)
     }
 
     /// Out of the way of the callers whose hint is right: they are small then.
     #[inline(never)]
-    fn position_learned(&self, name: &str, hint: &SlotHint) -> Option<usize> {
+    pub(crate) fn position_learned(&self, name: &str, hint: &SlotHint) -> Option<usize> {
+        let guess = hint.load();
+        if self.names().get(guess).is_some_and(|candidate| *candidate == *name) {
+            return Some(guess);
+        }
         let position = self.position(name)?;
         hint.store(position);
         Some(position)
@@ -120,13 +127,15 @@ impl SlotHint {
         Self(AtomicU32::new(0))
     }
 
+    /// The position that it guesses.
     #[inline]
-    fn load(&self) -> usize {
+    pub fn load(&self) -> usize {
         self.0.load(atomic::Ordering::Relaxed) as usize
     }
 
+    /// Guesses that position from now on.
     #[inline]
-    fn store(&self, position: usize) {
+    pub fn store(&self, position: usize) {
         if let Ok(position) = u32::try_from(position) {
             self.0.store(position, atomic::Ordering::Relaxed);
         }

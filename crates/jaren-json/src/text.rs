@@ -34,6 +34,12 @@ impl Str {
         }
     }
 
+    /// Whether both are the same text, of a length that is compared without a call; of a longer one it says no.
+    #[inline]
+    pub(crate) fn is_same_short(&self, other: &str) -> bool {
+        other.len() <= 16 && *self == *other
+    }
+
     /// Whether both are the same allocation, or the same short text.
     #[inline]
     pub fn ptr_eq(&self, other: &Self) -> bool {
@@ -158,6 +164,7 @@ fn is_same(a: &[u8], b: &[u8]) -> bool {
         8..=16 => a.first_chunk::<8>() == b.first_chunk() && a.last_chunk::<8>() == b.last_chunk(),
         4..=7 => a.first_chunk::<4>() == b.first_chunk() && a.last_chunk::<4>() == b.last_chunk(),
         2..=3 => a.first_chunk::<2>() == b.first_chunk() && a.last() == b.last(),
+        0..=1 => a.first() == b.first(),
         _ => a == b,
     }
 }

@@ -1,8 +1,9 @@
 //! Finding a batch that leads from one value to another (durable D10 to D14).
 
-use super::is_reserved;
 use super::op::{Op, Path, Segment};
 use super::text::{overlap, utf16_len};
+use super::{RESERVED, is_reserved};
+use crate::grown::{Difference, Grown};
 use crate::{Array, Object, Str, Value, equal, number};
 
 /// A batch of more operations becomes one `r` (durable D13).
@@ -69,13 +70,40 @@ impl Diff {
     }
 
     fn object(&mut self, old: &Object, new: &Object) {
-        let reserved = |object: &Object| object.keys().iter().any(|name| is_reserved(name));
-        if reserved(old) || reserved(new) {
+        if has_reserved(old) || has_reserved(new) {
             if old != new {
                 self.set(&Value::Object(new.clone()));
             }
             return;
         }
+        match (old.tree(), new.tree()) {
+            (Some(old), Some(new)) => self.tree(old, new),
+            _ => self.members(old, new),
+        }
+    }
+
+    /// Two versions of a large object: what they share is skipped in large parts.
+    fn tree(&mut self, old: &Grown, new: &Grown) {
+        let mut added = Vec::new();
+        old.differences(new, |difference| {
+            match difference {
+                Difference::Gone(name) => {
+                    let path = self.path_to(Segment::Key(name.clone()));
+                    self.ops.push(Op::Delete { path });
+                }
+                Difference::New(place, name, value) => added.push((place, name, value)),
+                Difference::Other(name, old, new) => self.below(Segment::Key(name.clone()), old, new),
+            }
+            self.ops.len() <= OPS_MAX && added.len() <= OPS_MAX
+        });
+        added.sort_unstable_by_key(|(place, ..)| *place);
+        for (_, name, value) in added {
+            let path = self.path_to(Segment::Key(name.clone()));
+            self.ops.push(Op::Set { path, value: value.clone() });
+        }
+    }
+
+    fn members(&mut self, old: &Object, new: &Object) {
         let mut kept = 0;
         for (index, (name, value)) in new.keys().iter().zip(new.values()).enumerate() {
             // Most often it stands where it stood.
@@ -176,6 +204,13 @@ impl Diff {
     fn splice(&mut self, index: usize, remove: usize, items: &[Value]) {
         let (index, remove, items) = (index as u64, remove as u64, items.to_vec());
         self.ops.push(Op::Splice { path: self.path.clone(), index, remove, items });
+    }
+}
+
+fn has_reserved(object: &Object) -> bool {
+    match object.tree() {
+        Some(tree) => RESERVED.into_iter().any(|name| tree.get(name).is_some()),
+        None => object.keys().iter().any(|name| is_reserved(name)),
     }
 }
 

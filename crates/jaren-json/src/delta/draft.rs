@@ -4,6 +4,7 @@ use super::error::{DeltaError, DeltaErrorKind};
 use super::form::is_bijection;
 use super::op::Segment;
 use super::text::offset_after;
+use crate::grown::GROWN_MIN;
 use crate::object::MemberList;
 use crate::{Object, Shape, Str, Value, deep};
 
@@ -12,6 +13,7 @@ pub(super) enum Draft {
     Shared(Value),
     Array(Vec<Draft>),
     Object(Box<Members>),
+    Large(Box<Large>),
     /// A text, and how many bytes at its start are gone.
     Text(String, usize),
 }
@@ -73,6 +75,70 @@ impl Members {
     }
 }
 
+/// A large object that is being changed: what differs from it, so that a small change costs little.
+pub(super) struct Large {
+    object: Object,
+    /// One that is gone is nothing.
+    changed: MemberList<Option<Draft>>,
+}
+
+impl Large {
+    fn get_mut(&mut self, name: &str) -> Option<&mut Draft> {
+        let position = match self.changed.position(name) {
+            Some(position) => position,
+            None => self.changed.set(name.into(), Some(Draft::Shared(self.object.get(name)?.clone()))),
+        };
+        self.changed.at_mut(position)?.as_mut()
+    }
+
+    fn remove(&mut self, name: &str) {
+        if self.object.contains_key(name) || self.changed.position(name).is_some() {
+            self.changed.set(name.into(), None);
+        }
+    }
+
+    fn into_parts(self) -> (Names, Vec<Draft>) {
+        let (mut changed, mut gone, mut drafts) = (Vec::new(), Vec::new(), Vec::new());
+        let (names, members) = self.changed.into_parts();
+        for (name, member) in names.into_iter().zip(members) {
+            match member {
+                Some(draft) => {
+                    changed.push(name);
+                    drafts.push(draft);
+                }
+                None => gone.push(name),
+            }
+        }
+        (Names::Over { object: self.object, changed, gone }, drafts)
+    }
+}
+
+/// A large object with these members set, and without those.
+fn over(object: Object, changed: Vec<Str>, values: Vec<Value>, gone: &[Str]) -> Object {
+    /// Up to one in so many members is set one by one.
+    const FEW: usize = 8;
+    if gone.is_empty() && changed.len() <= object.len() / FEW {
+        return changed
+            .into_iter()
+            .zip(values)
+            .fold(object, |object, (name, value)| object.with(name, value));
+    }
+    let before = object.values().iter().cloned().map(Some).collect();
+    let mut members = MemberList::from_distinct(object.keys().to_vec(), before);
+    for (name, value) in changed.into_iter().zip(values) {
+        members.set(name, Some(value));
+    }
+    for name in gone {
+        if let Some(member) = members.get_mut(name) {
+            *member = None;
+        }
+    }
+    let (names, values) = members.into_parts();
+    let left = names.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)));
+    let (names, values) = left.unzip();
+    Object::from_distinct(names, values)
+}
+
 pub(super) type Changed = Result<(), DeltaErrorKind>;
 
 const NAME_IN_ARRAY: DeltaErrorKind = DeltaErrorKind::UnsafePath("an array has indexes and no names");
@@ -83,6 +149,9 @@ impl Draft {
         let Self::Shared(value) = self else { return };
         let opened = match value {
             Value::Array(array) => Self::Array(array.iter().cloned().map(Draft::Shared).collect()),
+            Value::Object(object) if object.len() >= GROWN_MIN => {
+                Self::Large(Box::new(Large { object: object.clone(), changed: MemberList::default() }))
+            }
             Value::Object(object) => Self::Object(Box::new(Members::of(object))),
             Value::String(text) => Self::Text(String::from(text.as_str()), 0),
             _ => return,
@@ -104,6 +173,9 @@ impl Draft {
                 (Self::Object(members), segment) => {
                     members.get_mut(&name(segment)).ok_or_else(|| at(NO_MEMBER))?
                 }
+                (Self::Large(members), segment) => {
+                    members.get_mut(&name(segment)).ok_or_else(|| at(NO_MEMBER))?
+                }
                 _ => return Err(at(DeltaErrorKind::Path("an object or array on its way"))),
             };
         }
@@ -122,6 +194,9 @@ impl Draft {
             },
             (Self::Array(_), Segment::Key(_)) => return Err(NAME_IN_ARRAY),
             (Self::Object(members), segment) => members.set(name(segment), Self::Shared(value.clone())),
+            (Self::Large(members), segment) => {
+                members.changed.set(name(segment), Some(Self::Shared(value.clone())));
+            }
             _ => return Err(DeltaErrorKind::Path("an object or array to set in")),
         }
         Ok(())
@@ -137,6 +212,7 @@ impl Draft {
             },
             (Self::Array(_), Segment::Key(_)) => return Err(NAME_IN_ARRAY),
             (Self::Object(members), segment) => members.remove(&name(segment)),
+            (Self::Large(members), segment) => members.remove(&name(segment)),
             _ => return Err(DeltaErrorKind::Path("an object or array to delete from")),
         }
         Ok(())
@@ -200,6 +276,11 @@ impl Draft {
                     open.push(Building::new(Some(names), drafts));
                     None
                 }
+                Self::Large(members) => {
+                    let (names, drafts) = members.into_parts();
+                    open.push(Building::new(Some(names), drafts));
+                    None
+                }
             };
             current = loop {
                 let Some(container) = open.last_mut() else { return finished.unwrap_or_default() };
@@ -217,6 +298,12 @@ impl Draft {
 enum Names {
     Shape(Shape),
     Own(Vec<Str>),
+    /// Only what differs from a large object is finished.
+    Over {
+        object: Object,
+        changed: Vec<Str>,
+        gone: Vec<Str>,
+    },
 }
 
 /// A container whose parts are being finished.
@@ -240,6 +327,9 @@ impl Building {
                 Value::Object(Object::from_exact(shape, self.done.into_iter(), depth))
             }
             Some(Names::Own(names)) => Value::Object(Object::from_distinct(names, self.done)),
+            Some(Names::Over { object, changed, gone }) => {
+                Value::Object(over(object, changed, self.done, &gone))
+            }
         }
     }
 }

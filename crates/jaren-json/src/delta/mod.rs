@@ -21,8 +21,10 @@ pub use form::{ops_from_value, ops_to_value};
 pub use op::{Op, Path, Segment};
 
 /// Names that no path goes through (durable D3): in the format's first home they reach behind an object.
+const RESERVED: [&str; 3] = ["__proto__", "constructor", "prototype"];
+
 pub(crate) fn is_reserved(name: &str) -> bool {
-    matches!(name, "__proto__" | "constructor" | "prototype")
+    RESERVED.contains(&name)
 }
 
 /// How many segments a path may have.

@@ -17,6 +17,7 @@
 mod corpus;
 mod deep;
 mod delta;
+mod large;
 mod laws;
 mod locate;
 mod numbers;
