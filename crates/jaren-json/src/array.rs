@@ -5,7 +5,8 @@ use std::ops::Deref;
 
 use triomphe::ThinArc;
 
-use crate::{Value, deep};
+use crate::Value;
+use crate::deep::{self, Extent};
 
 /// An immutable array of values, cheap to clone; it dereferences to `[Value]`.
 ///
@@ -13,8 +14,8 @@ use crate::{Value, deep};
 #[derive(Clone, Default)]
 pub struct Array(Option<ArrayArc>);
 
-/// Elements with the depth of the array before them.
-pub(crate) type ArrayArc = ThinArc<u32, Value>;
+/// Elements with the extent of the array before them.
+pub(crate) type ArrayArc = ThinArc<Extent, Value>;
 
 impl Array {
     /// The elements in order.
@@ -36,22 +37,27 @@ impl Array {
         }
     }
 
-    /// How many containers lie on the deepest way down, this one included; at most `u32::MAX`.
+    /// How many containers lie on the deepest way down, this one included; at most 2^31 - 1.
     #[inline]
     pub fn depth(&self) -> u32 {
+        self.extent().depth()
+    }
+
+    #[inline]
+    pub(crate) fn extent(&self) -> Extent {
         match &self.0 {
             Some(arc) => arc.header.header,
-            None => 1,
+            None => Extent::of_depth(1),
         }
     }
 
     /// An array of exactly these elements.
     #[inline]
-    pub(crate) fn from_exact(elements: impl ExactSizeIterator<Item = Value>, depth: u32) -> Self {
+    pub(crate) fn from_exact(elements: impl ExactSizeIterator<Item = Value>, extent: Extent) -> Self {
         if elements.len() == 0 {
             return Self(None);
         }
-        Self(Some(ThinArc::from_header_and_iter(depth, elements)))
+        Self(Some(ThinArc::from_header_and_iter(extent, elements)))
     }
 
     /// The shared part, leaving an empty array behind.
@@ -82,22 +88,22 @@ impl Deref for Array {
 
 impl From<Vec<Value>> for Array {
     fn from(elements: Vec<Value>) -> Self {
-        let depth = deep::depth_over(&elements);
-        Self::from_exact(elements.into_iter(), depth)
+        let extent = Extent::over(&elements);
+        Self::from_exact(elements.into_iter(), extent)
     }
 }
 
 /// Of values taken out of a list, which a producer of many arrays fills again.
 impl From<std::vec::Drain<'_, Value>> for Array {
     fn from(elements: std::vec::Drain<'_, Value>) -> Self {
-        let depth = deep::depth_over(elements.as_slice());
-        Self::from_exact(elements, depth)
+        let extent = Extent::over(elements.as_slice());
+        Self::from_exact(elements, extent)
     }
 }
 
 impl From<&[Value]> for Array {
     fn from(elements: &[Value]) -> Self {
-        Self::from_exact(elements.iter().cloned(), deep::depth_over(elements))
+        Self::from_exact(elements.iter().cloned(), Extent::over(elements))
     }
 }
 

@@ -9,10 +9,53 @@ use crate::object::ObjectArc;
 /// Values up to this depth are dropped by plain recursion, deeper ones by [`dismantle`].
 pub(crate) const DEPTH_DIRECT: u32 = 64;
 
-/// The depth of a container of these values.
-#[inline]
-pub(crate) fn depth_over(values: &[Value]) -> u32 {
-    values.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1)
+/// What is known of a value without a look inside: its depth, and whether it holds a number that JSON does not have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Extent(u32);
+
+impl Extent {
+    const DEPTH_ONE: u32 = 2;
+    const WILD: u32 = 1;
+
+    /// Of a scalar.
+    #[inline]
+    pub(crate) fn of_scalar(is_json: bool) -> Self {
+        Self(u32::from(!is_json))
+    }
+
+    /// Of a value of that depth whose numbers are all JSON.
+    #[inline]
+    pub(crate) fn of_depth(depth: u32) -> Self {
+        Self(depth.min(u32::MAX / Self::DEPTH_ONE) * Self::DEPTH_ONE)
+    }
+
+    /// Of several values together.
+    #[inline]
+    pub(crate) fn join(self, other: Self) -> Self {
+        Self(self.0.max(other.0) | ((self.0 | other.0) & Self::WILD))
+    }
+
+    /// Of a container of what this is of.
+    #[inline]
+    pub(crate) fn around(self) -> Self {
+        Self(self.0.checked_add(Self::DEPTH_ONE).unwrap_or(self.0))
+    }
+
+    /// Of a container of these values.
+    #[inline]
+    pub(crate) fn over(values: &[Value]) -> Self {
+        values.iter().map(Value::extent).fold(Self(0), Self::join).around()
+    }
+
+    #[inline]
+    pub(crate) fn depth(self) -> u32 {
+        self.0 / Self::DEPTH_ONE
+    }
+
+    #[inline]
+    pub(crate) fn is_json(self) -> bool {
+        self.0 & Self::WILD == 0
+    }
 }
 
 /// The shared part of a container, taken out of it so that its own drop does nothing.

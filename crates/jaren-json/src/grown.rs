@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 
 use triomphe::Arc;
 
-use crate::{Object, Str, Value, deep};
+use crate::deep::{self, Extent};
+use crate::{Object, Str, Value};
 
 /// An object of so many members becomes a tree when it is changed.
 pub(crate) const GROWN_MIN: usize = 64;
@@ -44,8 +45,8 @@ struct Inner {
 struct Branch {
     /// The smallest name below.
     first: Str,
-    /// The deepest value below.
-    depth: u32,
+    /// Of all values below.
+    extent: Extent,
     node: Node,
 }
 
@@ -98,9 +99,9 @@ impl Grown {
         self.len as usize
     }
 
-    /// The depth of the object.
-    pub(crate) fn depth(&self) -> u32 {
-        self.root.depth().saturating_add(1)
+    /// Of the object.
+    pub(crate) fn extent(&self) -> Extent {
+        self.root.extent().around()
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
@@ -255,13 +256,15 @@ impl Node {
         }
     }
 
-    /// The deepest value.
-    fn depth(&self) -> u32 {
+    /// Of all values below.
+    fn extent(&self) -> Extent {
+        let none = Extent::of_depth(0);
         match self {
-            Self::Leaf(members) => members.iter().map(|member| member.value.depth()).max(),
-            Self::Inner(inner) => inner.branches.iter().map(|branch| branch.depth).max(),
+            Self::Leaf(members) => {
+                members.iter().map(|member| member.value.extent()).fold(none, Extent::join)
+            }
+            Self::Inner(inner) => inner.branches.iter().map(|branch| branch.extent).fold(none, Extent::join),
         }
-        .unwrap_or(0)
     }
 
     /// The recursion is as deep as the tree is high, which grows by one only when a root of sixteen parts is split.
@@ -300,7 +303,7 @@ impl Inner {
 
 impl Branch {
     fn of(node: Node) -> Self {
-        Self { first: node.first().cloned().unwrap_or_default(), depth: node.depth(), node }
+        Self { first: node.first().cloned().unwrap_or_default(), extent: node.extent(), node }
     }
 }
 

@@ -5,8 +5,9 @@ use std::fmt;
 
 use triomphe::ThinArc;
 
+use crate::deep::{self, Extent};
 use crate::grown::{self, Grown};
-use crate::{Shape, SlotHint, Str, Value, deep};
+use crate::{Shape, SlotHint, Str, Value};
 
 /// An immutable object that keeps the order of its members, cheap to clone.
 ///
@@ -20,9 +21,9 @@ pub(crate) type ObjectArc = ThinArc<Header, Value>;
 /// What stands before an object's values.
 pub(crate) enum Header {
     /// The values follow.
-    Plain { depth: u32, shape: Shape },
+    Plain { extent: Extent, shape: Shape },
     /// A large object that was changed: no values follow.
-    Grown { depth: u32, tree: Box<Grown> },
+    Grown { extent: Extent, tree: Box<Grown> },
 }
 
 const _: () = assert!(size_of::<Header>() == 16, "a tree costs plain objects nothing");
@@ -31,31 +32,35 @@ impl Object {
     /// An object of that shape with these values, or nothing where their number is not the shape's.
     pub fn from_shape(shape: &Shape, values: Vec<Value>) -> Option<Self> {
         (shape.names().len() == values.len()).then(|| {
-            let depth = deep::depth_over(&values);
-            Self::from_exact(shape.clone(), values.into_iter(), depth)
+            let extent = Extent::over(&values);
+            Self::from_exact(shape.clone(), values.into_iter(), extent)
         })
     }
 
     /// The same of values taken out of a list, which a producer of many objects fills again.
     pub fn from_shape_drain(shape: &Shape, values: std::vec::Drain<'_, Value>) -> Option<Self> {
         (shape.names().len() == values.len()).then(|| {
-            let depth = deep::depth_over(values.as_slice());
-            Self::from_exact(shape.clone(), values, depth)
+            let extent = Extent::over(values.as_slice());
+            Self::from_exact(shape.clone(), values, extent)
         })
     }
 
     /// An object of as many values as the shape has names.
     #[inline]
-    pub(crate) fn from_exact(shape: Shape, values: impl ExactSizeIterator<Item = Value>, depth: u32) -> Self {
+    pub(crate) fn from_exact(
+        shape: Shape,
+        values: impl ExactSizeIterator<Item = Value>,
+        extent: Extent,
+    ) -> Self {
         debug_assert_eq!(shape.names().len(), values.len(), "a value for each name");
         if values.len() == 0 {
             return Self(None);
         }
-        Self(Some(ThinArc::from_header_and_iter(Header::Plain { depth, shape }, values)))
+        Self(Some(ThinArc::from_header_and_iter(Header::Plain { extent, shape }, values)))
     }
 
-    fn from_tree(depth: u32, tree: Grown) -> Self {
-        let header = Header::Grown { depth, tree: Box::new(tree) };
+    fn from_tree(tree: Grown) -> Self {
+        let header = Header::Grown { extent: tree.extent(), tree: Box::new(tree) };
         Self(Some(ThinArc::from_header_and_iter(header, std::iter::empty())))
     }
 
@@ -169,12 +174,17 @@ impl Object {
         self.shape().map_or(&[], Shape::order)
     }
 
-    /// How many containers lie on the deepest way down, this one included; at most `u32::MAX`.
+    /// How many containers lie on the deepest way down, this one included; at most 2^31 - 1.
     #[inline]
     pub fn depth(&self) -> u32 {
+        self.extent().depth()
+    }
+
+    #[inline]
+    pub(crate) fn extent(&self) -> Extent {
         match self.header() {
-            Some(Header::Plain { depth, .. } | Header::Grown { depth, .. }) => *depth,
-            None => 1,
+            Some(Header::Plain { extent, .. } | Header::Grown { extent, .. }) => *extent,
+            None => Extent::of_depth(1),
         }
     }
 
@@ -207,8 +217,8 @@ impl Object {
             if let Some(slot) = values.get_mut(position) {
                 *slot = value;
             }
-            let depth = deep::depth_over(&values);
-            return Self::from_exact(shape.clone(), values.into_iter(), depth);
+            let extent = Extent::over(&values);
+            return Self::from_exact(shape.clone(), values.into_iter(), extent);
         }
         values.push(value);
         let names = self.keys().iter().cloned().chain([name]).collect();
@@ -220,7 +230,7 @@ impl Object {
             Some(tree) => tree.with(name, value),
             None => Grown::of(self).with(name, value),
         };
-        Self::from_tree(tree.depth(), tree)
+        Self::from_tree(tree)
     }
 
     /// The same object without that member.
@@ -240,8 +250,8 @@ impl Object {
 
     /// An object of names that are known to differ.
     pub(crate) fn from_distinct(names: Vec<Str>, values: Vec<Value>) -> Self {
-        let depth = deep::depth_over(&values);
-        Self::from_exact(Shape::from_distinct(names), values.into_iter(), depth)
+        let extent = Extent::over(&values);
+        Self::from_exact(Shape::from_distinct(names), values.into_iter(), extent)
     }
 
     /// The shared part, leaving an empty object behind.

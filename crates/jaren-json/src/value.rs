@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use crate::deep::Extent;
 use crate::write::{self, Numbers};
 use crate::{Array, Object, Pointer, Str, equal};
 
@@ -175,6 +176,22 @@ impl Value {
             Self::Array(array) => array.depth(),
             Self::Object(object) => object.depth(),
             _ => 0,
+        }
+    }
+
+    /// Whether canonical and serialized text take it: it holds no NaN and no infinity. Known without a walk.
+    #[inline]
+    pub fn is_json(&self) -> bool {
+        self.extent().is_json()
+    }
+
+    #[inline]
+    pub(crate) fn extent(&self) -> Extent {
+        match self {
+            Self::Array(array) => array.extent(),
+            Self::Object(object) => object.extent(),
+            Self::Number(number) => Extent::of_scalar(number.is_finite()),
+            _ => Extent::of_scalar(true),
         }
     }
 

@@ -4,9 +4,10 @@ use super::error::{DeltaError, DeltaErrorKind};
 use super::form::is_bijection;
 use super::op::Segment;
 use super::text::offset_after;
+use crate::deep::Extent;
 use crate::grown::GROWN_MIN;
 use crate::object::MemberList;
-use crate::{Object, Shape, Str, Value, deep};
+use crate::{Object, Shape, Str, Value};
 
 /// A value that is being changed. Only what a path went through is taken apart, once, whatever the number of operations.
 pub(super) enum Draft {
@@ -323,8 +324,8 @@ impl Building {
         match self.names {
             None => Value::Array(self.done.into()),
             Some(Names::Shape(shape)) => {
-                let depth = deep::depth_over(&self.done);
-                Value::Object(Object::from_exact(shape, self.done.into_iter(), depth))
+                let extent = Extent::over(&self.done);
+                Value::Object(Object::from_exact(shape, self.done.into_iter(), extent))
             }
             Some(Names::Own(names)) => Value::Object(Object::from_distinct(names, self.done)),
             Some(Names::Over { object, changed, gone }) => {

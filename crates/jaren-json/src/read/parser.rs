@@ -4,8 +4,9 @@ use super::error::{Position, ReadError, ReadErrorKind};
 use super::lexer::{Lexer, Refusal};
 use super::trie::{NodeId, Trie};
 use super::{Duplicates, Integers, ReadOptions};
+use crate::deep::Extent;
 use crate::object::MemberList;
-use crate::{Array, Object, Pointer, Shape, Str, Value, deep};
+use crate::{Array, Object, Pointer, Shape, Str, Value};
 
 /// Reads values from one text; their shapes are shared.
 pub(super) struct Parser<'a> {
@@ -199,18 +200,19 @@ impl<'a> Parser<'a> {
     #[inline]
     fn close(&mut self) -> Value {
         let Some(frame) = self.frames.pop() else { return Value::Null };
-        let depth = match self.values.get(frame.base..) {
-            Some(values) if frame.replaced => deep::depth_over(values),
-            _ => frame.depth.saturating_add(1),
+        let extent = match self.values.get(frame.base..) {
+            Some(values) if frame.replaced => Extent::over(values),
+            // A text has no number that JSON does not have.
+            _ => Extent::of_depth(frame.depth).around(),
         };
         match frame.names {
-            None => Value::Array(Array::from_exact(self.values.drain(frame.base..), depth)),
+            None => Value::Array(Array::from_exact(self.values.drain(frame.base..), extent)),
             Some(names) => {
                 let shape = match names {
                     Names::Known(node) => self.trie.shape(node),
                     Names::Own(list) => Shape::from_distinct(list.into_parts().0),
                 };
-                Value::Object(Object::from_exact(shape, self.values.drain(frame.base..), depth))
+                Value::Object(Object::from_exact(shape, self.values.drain(frame.base..), extent))
             }
         }
     }

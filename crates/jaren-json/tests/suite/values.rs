@@ -1,6 +1,6 @@
 //! Values, objects, arrays, the macro.
 
-use jaren_json::{Array, Object, ObjectBuilder, Shape, SlotHint, Value, value};
+use jaren_json::{Array, Object, ObjectBuilder, Shape, SlotHint, Value, canonical, value};
 
 #[test]
 fn a_literal_value_has_what_was_written() {
@@ -41,6 +41,24 @@ fn accessors_answer_for_their_own_kind_alone() {
     }
     assert_eq!(all.at(3).and_then(Value::as_str), Some("x"));
     assert_eq!(value!({"a": 1}).get("a"), Some(&value!(1)));
+}
+
+#[test]
+fn numbers_that_are_not_json_are_known_however_deep_they_lie() {
+    let wild = value!({"a": [1, {"b": f64::NAN}], "c": 1});
+    assert!(!wild.is_json() && !Value::from(f64::INFINITY).is_json());
+    assert!(!value!([wild.clone(), 1]).is_json());
+    assert_eq!((wild.depth(), wild.get("a").unwrap().depth()), (3, 2));
+    let members = wild.as_object().unwrap();
+    assert!(Value::from(members.without("a")).is_json());
+    assert!(Value::from(members.with("a", 1)).is_json());
+    let large = (0..200).fold(members.clone(), |object, n: u32| object.with(n.to_string(), n));
+    assert!(!Value::from(large.clone()).is_json());
+    assert!(Value::from(large.with("a", value!([1]))).is_json());
+    for sane in [value!(null), value!(-1.5), value!([]), value!({"a": [[1e308]]})] {
+        assert!(sane.is_json());
+        assert!(canonical(&sane).is_ok());
+    }
 }
 
 #[test]
