@@ -89,6 +89,7 @@ macro_rules! forward_to {
             claim(claim: $crate::durable::Claim) -> Vec<$crate::durable::Job>;
             job(id: std::sync::Arc<str>) -> Option<$crate::durable::Job>;
             jobs(query: $crate::durable::JobsQuery) -> $crate::durable::Page<$crate::durable::Job>;
+            job_counts() -> Vec<$crate::durable::JobCounts>;
             moved(session: $crate::durable::SessionId, after: $crate::durable::Seq) -> $crate::durable::Seq;
         }
     };

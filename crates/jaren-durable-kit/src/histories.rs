@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, Body, DocumentsQuery, Expected, FamilyQuery, JobExpected, JobState, JobUpdate,
-    JobWrite, JobsQuery, Keep, MemoryStorage, NewJob, Order, Outcome, Page, Retention, Scope, Seq,
+    Address, At, Batch, Body, DocumentRecord, DocumentsQuery, Expected, FamilyQuery, JobExpected, JobState,
+    JobUpdate, JobWrite, JobsQuery, Keep, MemoryStorage, NewJob, Order, Outcome, Page, Retention, Scope, Seq,
     SessionBatch, SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored, Upkeep, Write,
 };
 use jaren_host::Millis;
@@ -28,7 +28,7 @@ pub async fn compare(seed: u64, groups: u32, mut next: impl FnMut() -> Arc<dyn S
     }
 }
 
-/// The same, and now and then one session is pruned, or the store is checked and measured.
+/// The same, and now and then one session is pruned or removed, and the store is checked and measured.
 pub async fn compare_upkeep(seed: u64, groups: u32, mut next: impl FnMut() -> Arc<dyn Upkeep>) {
     let mut draw = Draw::new(seed);
     let oracle: Arc<dyn Upkeep> = Arc::new(MemoryStorage::new());
@@ -43,6 +43,13 @@ pub async fn compare_upkeep(seed: u64, groups: u32, mut next: impl FnMut() -> Ar
             let found = upkeep.prune(session.clone(), keep).await.expect("it is pruned");
             let expected = oracle.prune(session.clone(), keep).await.expect("it is pruned");
             assert_eq!(found, expected, "{place}, {session} pruned to {keep:?}");
+            if draw.once_in(4) {
+                let head = plain.session(session.clone()).await.expect("a record").map(|record| record.head);
+                let head = if draw.once_in(3) { Seq::new(draw.below(9)) } else { head.unwrap_or(Seq::ZERO) };
+                let found = upkeep.remove(session.clone(), head).await.expect("an answer");
+                let expected = oracle.remove(session.clone(), head).await.expect("an answer");
+                assert_eq!(found, expected, "{place}, {session} removed at {head}");
+            }
             let report = upkeep.integrity().await.expect("it is checked");
             assert!(report.is_clean(), "{place}: {:?}", report.findings);
             let oracle_report = oracle.integrity().await.expect("it is checked");
@@ -173,7 +180,7 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         let head = expected.as_ref().map_or(0, |record| record.head.get());
         assert_eq!(found.map(timeless), expected.map(timeless), "{place}, session {name}");
 
-        let after = Seq::new(draw.below(head + 1));
+        let after = Seq::new(draw.below(head + 3)); // the greatest are beyond the head
         let limit = draw.index(5) + 1;
         let log = async |storage: &Arc<dyn Storage>| {
             let mut log = storage.changes(id(name), after, limit).await.map_err(|error| error.kind())?;
@@ -203,10 +210,21 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         let mut query = DocumentsQuery::new(id(name), draw.pick(&SCOPES));
         (query.at, query.limit) = (point, limit);
         query.after = draw.once_in(2).then(|| Address::member("kit.f", "a"));
-        let list = async |storage: &Arc<dyn Storage>| {
+        let list = async |storage: &Arc<dyn Storage>, query: &DocumentsQuery| {
             storage.documents(query.clone()).await.map_err(|error| error.kind())
         };
-        assert_eq!(list(subject).await, list(oracle).await, "{place}, {query:?}");
+        assert_eq!(list(subject, &query).await, list(oracle, &query).await, "{place}, {query:?}");
+        let mut query = DocumentsQuery::all(id(name));
+        query.at = point;
+        // The order of the scopes is the storage's own.
+        let sorted = |page: Result<Page<DocumentRecord>, StorageErrorKind>| {
+            page.map(|mut page| {
+                page.items.sort_by(|one, other| one.address.cmp(&other.address));
+                page
+            })
+        };
+        let (found, expected) = (list(subject, &query).await, list(oracle, &query).await);
+        assert_eq!(sorted(found), sorted(expected), "{place}, {query:?}");
     }
     let mut query = SessionsQuery::kind(draw.pick(&KINDS)).limit(draw.index(3) + 1);
     if draw.once_in(2) {
@@ -225,6 +243,8 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         page
     };
     assert_eq!(list_jobs(subject).await, list_jobs(oracle).await, "{place}, {jobs:?}");
+    let counts = async |storage: &Arc<dyn Storage>| storage.job_counts().await.expect("jobs are counted");
+    assert_eq!(counts(subject).await, counts(oracle).await, "{place}");
     let list = async |storage: &Arc<dyn Storage>| {
         let page = storage.sessions(query.clone()).await.expect("a page");
         Page { items: page.items.into_iter().map(timeless).collect::<Vec<_>>(), more: page.more }

@@ -6,4 +6,5 @@ pub mod handles;
 pub mod jobs;
 pub mod listings;
 pub mod publications;
+pub mod removal;
 pub mod upkeep;

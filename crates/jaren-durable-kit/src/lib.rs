@@ -85,6 +85,11 @@ macro_rules! laws {
             upkeep::pruning_keeps_what_it_promises
             upkeep::pruning_takes_from_one_session_only
             upkeep::a_handle_that_missed_what_was_pruned_begins_anew
+            upkeep::a_subscriber_is_told_of_what_was_pruned
+            removal::a_removed_session_is_gone_and_leaves_no_trace_in_others
+            removal::a_session_that_moved_stays
+            removal::whoever_knew_a_removed_session_is_told
+            removal::sessions_are_removed_by_age
         }
     };
     ($fixture:expr) => {
@@ -115,6 +120,7 @@ macro_rules! laws {
             listings::families_page_in_key_order
             listings::a_family_at_a_point_has_its_members_then
             listings::sessions_page_by_kind_and_label
+            listings::documents_are_listed_by_scope_and_all
             listings::the_change_log_tells_what_each_commit_changed
             listings::moved_wakes_whoever_waits
             jobs::jobs_are_enqueued_once_and_with_their_batch
@@ -123,9 +129,12 @@ macro_rules! laws {
             jobs::claims_take_what_is_due_in_order
             jobs::concurrent_claims_share_no_job
             jobs::jobs_are_listed_by_id
+            jobs::jobs_are_counted_by_kind_and_state
             publications::a_tail_is_complete_and_in_order
             publications::nobody_who_commits_waits_for_a_subscriber
             publications::a_subscriber_that_joins_has_a_consistent_start
+            publications::a_publication_has_whole_values_and_what_led_to_them
+            publications::a_subscriber_may_join_beside_writers
         }
     };
     (@each $fixture:expr; $($module:ident :: $law:ident)*) => {$(

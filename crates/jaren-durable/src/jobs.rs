@@ -402,3 +402,33 @@ impl JobsQuery {
         Self { state: None, kind: None, after: None, limit: limits::PAGE_ITEMS_MAX }
     }
 }
+
+/// How many jobs of one kind are in each state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobCounts {
+    /// The kind.
+    pub kind: Arc<str>,
+    /// By state, in the order of [`JobState::ALL`].
+    states: [u64; JobState::ALL.len()],
+}
+
+impl JobCounts {
+    /// A kind without jobs.
+    pub fn new(kind: Arc<str>) -> Self {
+        Self { kind, states: [0; JobState::ALL.len()] }
+    }
+
+    /// Counts further jobs in a state.
+    pub fn add(&mut self, state: JobState, jobs: u64) {
+        for (count, of) in self.states.iter_mut().zip(JobState::ALL) {
+            if of == state {
+                *count = count.saturating_add(jobs);
+            }
+        }
+    }
+
+    /// The jobs in a state.
+    pub fn of(&self, state: JobState) -> u64 {
+        self.states.iter().zip(JobState::ALL).find(|(_, of)| *of == state).map_or(0, |(count, _)| *count)
+    }
+}

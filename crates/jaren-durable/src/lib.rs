@@ -33,7 +33,8 @@
 //! - Sequence numbers are per session and count from 1 without gaps.
 //! - A document is stored as a base or as a delta over the revisions before it; a reader never sees which.
 //! - Every commit keeps what it changed and when (the change log), until it is [pruned](Upkeep::prune).
-//! - Whoever [follows](tail()) a session gets its commits in order and complete, and costs those who commit nothing.
+//! - Whoever [follows](tail()) a session, or [subscribes](subscribe()) to it, gets its commits in order and complete, and
+//!   costs those who commit nothing.
 //! - Jobs and the leases that fence them are rows beside the documents, written and compared by the same batches.
 //!
 //! Conversations, entries and [`Task`] records are plain documents that a session's handle plans; storages know
@@ -62,8 +63,8 @@ pub use batch::{Batch, Committed, Conflict, Expected, Outcome, Refusal, RefusalK
 pub use body::{Body, BodyError};
 pub use error::{Retry, StorageError, StorageErrorKind};
 pub use jobs::{
-    Claim, Job, JobConflict, JobExpected, JobFound, JobState, JobUpdate, JobWrite, JobsQuery, Lease,
-    LeaseCondition, NewJob,
+    Claim, Job, JobConflict, JobCounts, JobExpected, JobFound, JobState, JobUpdate, JobWrite, JobsQuery,
+    Lease, LeaseCondition, NewJob,
 };
 pub use kinds::{Family, Migrate, Singleton};
 pub use memory::MemoryStorage;
@@ -73,10 +74,11 @@ pub use records::{
     Page, Replay, Revision, SessionRecord, SessionsQuery, Stored, Tail,
 };
 pub use session::{
-    CommitError, Conversation, ConversationOwner, Draft, Entry, NewEntry, NewTask, Receipt, RecordError,
-    Refreshed, Session, SessionError, Started,
+    CommitError, Conversation, ConversationOwner, Draft, Entry, NewEntry, NewTask, Publication, Published,
+    PublishedDocument, Receipt, RecordError, Refreshed, Session, SessionError, Started, Subscription,
+    subscribe,
 };
 pub use storage::{BoxFuture, Storage};
 pub use tail::{Follower, tail};
 pub use task::{Abort, Task, TaskError, TaskOutcome, TaskState};
-pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Size, Upkeep, prune_all};
+pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Removal, Size, Upkeep, prune_all, remove_all};

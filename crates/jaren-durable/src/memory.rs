@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use self::state::State;
 use crate::{
     Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity,
-    Job, JobsQuery, Keep, Outcome, Page, Pruned, Retry, Seq, SessionId, SessionRecord, SessionsQuery, Size,
-    Storage, StorageError, StorageErrorKind, Stored, Upkeep,
+    Job, JobCounts, JobsQuery, Keep, Outcome, Page, Pruned, Removal, Retry, Seq, SessionId, SessionRecord,
+    SessionsQuery, Size, Storage, StorageError, StorageErrorKind, Stored, Upkeep,
 };
 
 /// Sessions in memory, gone with the process: durable against nothing, otherwise under the same laws.
@@ -117,13 +117,17 @@ impl Storage for MemoryStorage {
         Box::pin(async move { Ok(self.state().list_jobs(&query)) })
     }
 
+    fn job_counts(&self) -> BoxFuture<'_, Result<Vec<JobCounts>, StorageError>> {
+        Box::pin(async move { Ok(self.state().job_counts()) })
+    }
+
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {
         Box::pin(async move {
             let mut applied = self.applied.subscribe();
             loop {
                 applied.mark_unchanged();
                 let head = self.state().head(&session).unwrap_or(Seq::ZERO);
-                if head > after {
+                if head != after {
                     return Ok(head);
                 }
                 // The sender lives in `self`, which this future borrows.
@@ -152,5 +156,13 @@ impl Upkeep for MemoryStorage {
 
     fn prune(&self, session: SessionId, keep: Keep) -> BoxFuture<'_, Result<Pruned, StorageError>> {
         Box::pin(async move { Ok(self.state().prune(&session, keep)) })
+    }
+
+    fn remove(&self, session: SessionId, head: Seq) -> BoxFuture<'_, Result<Removal, StorageError>> {
+        Box::pin(async move {
+            let removal = self.state().remove(&session, head);
+            self.applied.send_replace(());
+            Ok(removal)
+        })
     }
 }

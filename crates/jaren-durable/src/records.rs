@@ -305,14 +305,14 @@ impl FamilyQuery {
     }
 }
 
-/// Which documents of one scope to list, in the order of their addresses.
+/// Which documents to list, in the order that [`Storage::documents`](crate::Storage::documents) tells.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DocumentsQuery {
     /// The session.
     pub session: SessionId,
-    /// The scope, exactly.
-    pub scope: Scope,
+    /// Only documents of exactly that scope.
+    pub scope: Option<Scope>,
     /// The point in history.
     pub at: At,
     /// Only documents beyond this address.
@@ -322,9 +322,14 @@ pub struct DocumentsQuery {
 }
 
 impl DocumentsQuery {
+    /// The first page of the documents that live in any scope.
+    pub fn all(session: SessionId) -> Self {
+        Self { session, scope: None, at: At::Current, after: None, limit: limits::PAGE_ITEMS_MAX }
+    }
+
     /// The first page of the documents that live in a scope.
     pub fn new(session: SessionId, scope: Scope) -> Self {
-        Self { session, scope, at: At::Current, after: None, limit: limits::PAGE_ITEMS_MAX }
+        Self { scope: Some(scope), ..Self::all(session) }
     }
 }
 

@@ -7,6 +7,7 @@ mod conversations;
 mod draft;
 mod error;
 mod plan;
+mod subscription;
 mod tasks;
 mod view;
 
@@ -22,6 +23,7 @@ pub use self::draft::Draft;
 use self::draft::Intent;
 pub use self::error::{CommitError, SessionError};
 use self::plan::{Looked, Plan};
+pub use self::subscription::{Publication, Published, PublishedDocument, Subscription, subscribe};
 pub use self::tasks::{NewTask, Started};
 use self::view::{Known, View};
 use crate::kinds::Form;
@@ -277,7 +279,8 @@ impl Session {
 
     /// Adopts what was committed since, by others or by a commit whose outcome was lost.
     ///
-    /// If the commits in between were pruned, everything that this handle knew counts as changed.
+    /// If the commits in between were pruned, everything that this handle knew counts as changed. If the session was
+    /// removed, this is an error, and the handle is of no further use.
     ///
     /// A commit whose future was dropped may still be on its way and land later; the handle's next commit then
     /// answers a conflict, as after anybody else's.
@@ -343,14 +346,7 @@ impl Session {
     /// What this handle missed was pruned: whatever it knew may have changed.
     async fn begin_anew(&mut self, changed: &mut BTreeSet<Address>) -> Result<(), SessionError> {
         let Some(record) = self.storage.session(self.id.clone()).await? else {
-            let message = "the storage says that the session was pruned, and that it does not exist";
-            return Err(StorageError::new(
-                StorageErrorKind::Corrupt,
-                Retry::Never,
-                "refresh a session",
-                message,
-            )
-            .into());
+            return Err(SessionError::Removed);
         };
         changed.extend(std::mem::take(&mut self.view).into_addresses());
         (self.head, self.updated) = (Some(record.head), Some(record.updated));

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::{
-    Address, At, Batch, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Job, JobsQuery, Outcome,
-    Page, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, Stored,
+    Address, At, Batch, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Job, JobCounts,
+    JobsQuery, Outcome, Page, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, Stored,
 };
 
 /// A boxed future, as a trait object's method returns it.
@@ -48,7 +48,8 @@ pub trait Storage: Send + Sync + Debug + 'static {
     /// The living members of a family at a point, in the byte order of their keys or against it.
     fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>>;
 
-    /// The living documents of one scope at a point, of all kinds, in the order of their addresses.
+    /// The living documents of one scope or of all at a point, of all kinds: those of a scope in the order of their
+    /// addresses, the scopes in an order of the storage's own.
     fn documents(&self, query: DocumentsQuery) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>>;
 
     /// The sessions of a kind, and with a label, in the order of their creation.
@@ -56,8 +57,9 @@ pub trait Storage: Send + Sync + Debug + 'static {
 
     /// The commits of a session after `after`, oldest first: its change log.
     ///
-    /// At most `limit` of them; the next page is asked for after the last one's `seq`. An absent session has none.
-    /// An `after` whose successor was [pruned](crate::Upkeep::prune) is an error of kind
+    /// At most `limit` of them; the next page is asked for after the last one's `seq`. An absent session has none
+    /// after [`Seq::ZERO`]. An `after` whose successor was [pruned](crate::Upkeep::prune), or that no commit of the
+    /// session has (it was [removed](crate::Upkeep::remove)), is an error of kind
     /// [`NotRetained`](crate::StorageErrorKind::NotRetained), never a gap.
     fn changes(
         &self,
@@ -78,9 +80,13 @@ pub trait Storage: Send + Sync + Debug + 'static {
     /// The rows of jobs, by their ids.
     fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>>;
 
-    /// Waits until the session's head is beyond `after`, whoever commits, and answers the head.
+    /// How many jobs of each kind are in each state, in the order of the kinds. It may read all rows of jobs.
+    fn job_counts(&self) -> BoxFuture<'_, Result<Vec<JobCounts>, StorageError>>;
+
+    /// Waits until the session's head is not `after`, whoever commits, and answers the head.
     ///
-    /// Answers at once if it already is. An absent session has the head [`Seq::ZERO`]. Commits of this process
-    /// are seen immediately, those of another one within a fraction of a second. Dropping the future is harmless.
+    /// Answers at once if it already is beyond; or before it, which only a session is that was
+    /// [removed](crate::Upkeep::remove). An absent session has the head [`Seq::ZERO`]. Commits of this process are
+    /// seen immediately, those of another one within a fraction of a second. Dropping the future is harmless.
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>>;
 }

@@ -1,5 +1,7 @@
 //! The record of a supervised task, and the rules by which it moves: pure, and whole records only.
 
+use std::collections::BTreeMap;
+
 use jaren_host::Millis;
 use jaren_json::Value;
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,9 @@ pub struct Task {
     /// How often it was cut off since it last made progress.
     #[serde(default)]
     pub restarts: u32,
+    /// What the task noted by name while it lives (durable A26).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memos: BTreeMap<String, Value>,
     /// Where it is.
     pub state: TaskState,
 }
@@ -144,6 +149,9 @@ pub enum TaskError {
         /// The wanted status.
         to: &'static str,
     },
+    /// An outcome that is settled takes no notes.
+    #[error("task {0} is completing, and takes no further memo")]
+    Settled(u64),
     /// A waiting task cannot wait for itself.
     #[error("task {0} waits for itself")]
     Cycle(u64),
@@ -210,8 +218,14 @@ impl Task {
                     self.restarts = 0;
                 }
             }
-            Terminal { .. } => (self.ended_at, self.restarts) = (Some(now.get()), 0),
-            _ => self.restarts = 0,
+            Terminal { .. } => self.ended_at = Some(now.get()),
+            _ => {}
+        }
+        if matches!(next, Completing { .. } | Terminal { .. }) {
+            self.memos.clear();
+        }
+        if !matches!(next, Running { .. }) {
+            self.restarts = 0;
         }
         self.state = next;
         Ok(self)
@@ -238,6 +252,17 @@ impl Task {
             self.state = TaskState::Pending { checkpoint };
         }
         self
+    }
+
+    /// The record with a note under that name, unless it has one: the first one counts, survives restarts, and goes
+    /// when the task's outcome is settled (durable A26, E8). What counts is in [`Task::memos`] afterwards.
+    pub fn memo(mut self, name: &str, candidate: Value) -> Result<Self, TaskError> {
+        self.check_open()?;
+        if matches!(self.state, TaskState::Completing { .. }) {
+            return Err(TaskError::Settled(self.id));
+        }
+        self.memos.entry(name.to_owned()).or_insert(candidate);
+        Ok(self)
     }
 
     /// The record with its restarts forgotten, so that a parked task runs again (durable E11).
@@ -267,6 +292,7 @@ impl Task {
         }
         self.state = TaskState::Terminal { outcome: TaskOutcome::Orphaned { reason: reason.to_owned() } };
         (self.ended_at, self.restarts) = (Some(now.get()), 0);
+        self.memos.clear();
         Ok(self)
     }
 

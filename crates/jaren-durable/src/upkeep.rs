@@ -24,6 +24,14 @@ pub trait Upkeep: Storage {
     /// was pruned is afterwards an error of kind [`NotRetained`](crate::StorageErrorKind::NotRetained), never
     /// silently absent. A dropped future may have pruned a part, which is a pruned session like any other.
     fn prune(&self, session: SessionId, keep: Keep) -> BoxFuture<'_, Result<Pruned, StorageError>>;
+
+    /// Lets go of a whole session, if its head is still that one: nothing of it stays, and its name is free.
+    ///
+    /// Whoever follows it is told by an error of kind [`NotRetained`](crate::StorageErrorKind::NotRetained), and
+    /// every commit over a head that it had is a conflict, unless another session of that name has come to the same
+    /// head: remove what nobody writes to. The number of a removed session is never given again. A dropped future
+    /// may have pruned a part, or removed it.
+    fn remove(&self, session: SessionId, head: Seq) -> BoxFuture<'_, Result<Removal, StorageError>>;
 }
 
 /// Which commits of a session to keep, besides the newest, which always stays.
@@ -45,6 +53,41 @@ pub struct Pruned {
     pub commits: u64,
     /// Bases, deltas and retirements taken from the documents.
     pub revisions: u64,
+}
+
+/// What became of a session that was to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Removal {
+    /// It is gone.
+    Removed,
+    /// There was none.
+    Absent,
+    /// Somebody committed to it since: its head is this one. It stays, though some of its history may be pruned.
+    Moved(Seq),
+}
+
+/// Removes every session of a query whose newest commit was made before that time, and answers how many went.
+/// One that is committed to meanwhile stays.
+///
+/// What it is going to remove, [`Storage::sessions`] lists: the records of that query with an earlier `updated`.
+pub async fn remove_all(
+    store: &dyn Upkeep,
+    mut query: SessionsQuery,
+    before: Millis,
+) -> Result<u64, StorageError> {
+    let mut removed = 0u64;
+    loop {
+        let page = store.sessions(query.clone()).await?;
+        query.after = page.items.last().map(|record| record.number);
+        for record in page.items.into_iter().filter(|record| record.updated < before) {
+            let removal = store.remove(record.id, record.head).await?;
+            removed = removed.saturating_add(u64::from(removal == Removal::Removed));
+        }
+        if !page.more {
+            return Ok(removed);
+        }
+    }
 }
 
 /// Prunes every session of a query, page by page, and answers how many commits and revisions went.
@@ -165,6 +208,12 @@ impl StorageError {
     /// A point of a session's history, or a part of its change log, that was pruned.
     pub fn pruned(oldest: Seq) -> Self {
         let message = format!("the asked commits were pruned; the oldest that is kept is {oldest}");
+        Self::new(StorageErrorKind::NotRetained, Retry::Never, "read history", message)
+    }
+
+    /// A commit that a session should have, and has not, because it was removed.
+    pub fn removed(after: Seq) -> Self {
+        let message = format!("no commit of the session is number {after}: it was removed");
         Self::new(StorageErrorKind::NotRetained, Retry::Never, "read history", message)
     }
 }

@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, CommitError, DocumentRecord, DocumentsQuery, Family,
-    FamilyQuery, Job, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, Session, SessionError, SessionId,
-    SessionRecord, SessionsQuery, Singleton, Storage, StorageError, StorageErrorKind, Stored,
+    FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, Session, SessionError,
+    SessionId, SessionRecord, SessionsQuery, Singleton, Storage, StorageError, StorageErrorKind, Stored,
 };
 use jaren_json::{Value, value};
 
@@ -100,6 +100,10 @@ impl Storage for Wrapped {
 
     fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>> {
         self.count().jobs(query)
+    }
+
+    fn job_counts(&self) -> BoxFuture<'_, Result<Vec<JobCounts>, StorageError>> {
+        self.count().job_counts()
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {

@@ -55,6 +55,10 @@ impl Memory {
         self.remembered = 0;
     }
 
+    pub(crate) fn forget_session(&mut self, session: &SessionId) {
+        self.sessions.remove(session);
+    }
+
     /// Applies one batch. An error leaves the transaction to be rolled back.
     pub(crate) fn apply(
         &mut self,
@@ -291,7 +295,10 @@ fn create_session(
     kind: &Arc<str>,
     time: Millis,
 ) -> Result<Known, Fault> {
-    let sql = "INSERT INTO sessions (id, kind, labels, created) VALUES (?1, ?2, '{}', ?3)";
+    // A number that was once given is never given again, so that it may be the cursor of a list.
+    let sql = "INSERT INTO sessions (number, id, kind, labels, created)
+               VALUES (1 + max(coalesce((SELECT max(number) FROM sessions), 0),
+                               coalesce((SELECT max(document) FROM log WHERE session = 0), 0)), ?1, ?2, '{}', ?3)";
     let values = params![session.as_str(), &**kind, time.get()];
     let number = connection.prepare_cached(sql)?.insert(values)?;
     let kind = kind.clone();

@@ -64,6 +64,10 @@ fn count(connection: &Connection, sql: &str) -> Result<u64, Fault> {
 /// Queries that find nothing in a sound store: the session, and what is wrong with it.
 const CONTRADICTIONS: &[(&str, &str)] = &[
     (
+        "SELECT NULL FROM log WHERE (session = 0) <> (form = 4) OR form NOT BETWEEN 0 AND 4",
+        "the log has an entry of an unknown form",
+    ),
+    (
         "SELECT id FROM sessions s WHERE NOT EXISTS (SELECT 1 FROM log WHERE session = s.number AND document = 0)",
         "it has no commit",
     ),
@@ -75,7 +79,7 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
     (
         "SELECT DISTINCT s.id FROM log l LEFT JOIN sessions s ON s.number = l.session
          LEFT JOIN documents d ON d.number = l.document AND d.session = l.session
-         WHERE s.number IS NULL OR (l.document <> 0 AND d.number IS NULL)",
+         WHERE l.session <> 0 AND (s.number IS NULL OR (l.document <> 0 AND d.number IS NULL))",
         "the log has entries of a session or a document that does not exist",
     ),
     (

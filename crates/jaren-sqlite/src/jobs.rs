@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Batch, Body, Claim, Integrity, Job, JobConflict, JobExpected, JobState, JobUpdate, JobWrite, JobsQuery,
-    Lease, NewJob, Page, limits,
+    Batch, Body, Claim, Integrity, Job, JobConflict, JobCounts, JobExpected, JobState, JobUpdate, JobWrite,
+    JobsQuery, Lease, NewJob, Page, limits,
 };
 use jaren_host::Millis;
 use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
@@ -173,6 +173,30 @@ pub(crate) fn list(connection: &Connection, query: &JobsQuery) -> Result<Page<Jo
         page.items.push(from_row(row)?);
     }
     Ok(page)
+}
+
+/// How many jobs of each kind are in each state.
+pub(crate) fn counts(connection: &Connection) -> Result<Vec<JobCounts>, ReadFault> {
+    let mut kinds: Vec<JobCounts> = Vec::new();
+    if open::schema_version(connection)? < WITH_JOBS {
+        return Ok(kinds);
+    }
+    let sql = "SELECT kind, state, count(*) FROM jobs GROUP BY kind, state ORDER BY kind";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, jobs): (Arc<str>, i64) = (row.get(0)?, row.get(2)?);
+        let (state, jobs) = (state(row.get(1)?)?, u64::try_from(jobs).unwrap_or(0));
+        match kinds.last_mut() {
+            Some(last) if last.kind == kind => last.add(state, jobs),
+            _ => {
+                let mut counts = JobCounts::new(kind);
+                counts.add(state, jobs);
+                kinds.push(counts);
+            }
+        }
+    }
+    Ok(kinds)
 }
 
 /// Every job is readable, is leased if and only if it has a lease, and is found by claims when it should be.

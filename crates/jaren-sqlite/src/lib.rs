@@ -55,6 +55,7 @@ mod options;
 mod prune;
 mod read;
 mod readers;
+mod remove;
 mod row;
 mod schema;
 mod size;
@@ -67,8 +68,8 @@ use std::sync::Arc;
 
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity,
-    Job, JobsQuery, Keep, Outcome, Page, Pruned, Retry, Seq, SessionId, SessionRecord, SessionsQuery, Size,
-    Storage, StorageError, StorageErrorKind, Stored, Upkeep,
+    Job, JobCounts, JobsQuery, Keep, Outcome, Page, Pruned, Removal, Retry, Seq, SessionId, SessionRecord,
+    SessionsQuery, Size, Storage, StorageError, StorageErrorKind, Stored, Upkeep,
 };
 
 pub use self::host::apply_in;
@@ -240,6 +241,10 @@ impl Storage for SqliteStorage {
         Box::pin(self.readers.read("list jobs", move |store| jobs::list(store, &query)))
     }
 
+    fn job_counts(&self) -> BoxFuture<'_, Result<Vec<JobCounts>, StorageError>> {
+        Box::pin(self.readers.read("count jobs", jobs::counts))
+    }
+
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {
         const OPERATION: &str = "wait for a commit";
         Box::pin(async move {
@@ -248,7 +253,7 @@ impl Storage for SqliteStorage {
                 waiter.begin();
                 let id = session.clone();
                 let head = self.readers.read(OPERATION, move |store| read::head_of(store, &id)).await?;
-                if head > after {
+                if head != after {
                     return Ok(head);
                 }
                 if !waiter.ticked().await {
@@ -291,6 +296,23 @@ impl Upkeep for SqliteStorage {
                 total.revisions = total.revisions.saturating_add(step.pruned.revisions);
                 if step.done {
                     return Ok(total);
+                }
+            }
+        })
+    }
+
+    fn remove(&self, session: SessionId, head: Seq) -> BoxFuture<'_, Result<Removal, StorageError>> {
+        const OPERATION: &str = "remove a session";
+        Box::pin(async move {
+            let writer = self.for_writing(OPERATION)?;
+            loop {
+                let id = session.clone();
+                let step = move |writer: &mut Writer| {
+                    writer.transaction(|connection, memory| remove::step(connection, memory, &id, head))
+                };
+                if let Some(removal) = writer.upkeep(OPERATION, step).await? {
+                    self.watch.tick(std::iter::once(&session));
+                    return Ok(removal);
                 }
             }
         })

@@ -61,10 +61,12 @@ fn forget(connection: &Connection, session: i64, oldest: i64) -> Result<u64, Fau
     execute("DELETE FROM documents WHERE session = :session AND retired IS NOT NULL AND retired < :oldest")?;
     let superseded = execute(
         "DELETE FROM log WHERE entry IN (
-           SELECT l.entry FROM documents d JOIN log l ON l.session = :session AND l.document = d.number
+           SELECT l.entry FROM
+             (SELECT number FROM documents WHERE session = :session AND retired IS NULL
+              UNION ALL SELECT number FROM documents WHERE session = :session AND retired IS NOT NULL) d
+           JOIN log l ON l.session = :session AND l.document = d.number
              AND l.seq < (SELECT b.seq FROM log b WHERE b.session = :session AND b.document = d.number
-                            AND b.seq <= :oldest AND b.form = 1 ORDER BY b.seq DESC LIMIT 1)
-           WHERE d.session = :session)",
+                            AND b.seq <= :oldest AND b.form = 1 ORDER BY b.seq DESC LIMIT 1))",
     )?;
     Ok(ended.saturating_add(superseded))
 }

@@ -283,19 +283,22 @@ pub(crate) fn documents(
     let Some(point) = point(connection, &query.session, query.at)? else { return Ok(page) };
     let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
     let beyond = if query.after.is_some() { "AND (kind, member, key) > (:kind, :member, :key)" } else { "" };
+    let scope = if query.scope.is_some() { "AND kind >= :first AND kind < :end" } else { "" };
     let living = format!(
         "SELECT number, retention, created, kind, member, key FROM documents WHERE session = :session
-           AND kind >= :first AND kind < :end {beyond} AND retired IS NULL AND created <= :at"
+           {scope} {beyond} AND retired IS NULL AND created <= :at"
     );
     let mut statement = connection.prepare_cached(&at_point(&living, point, "kind, member, key"))?;
     bind(&mut statement, ":session", point.session)?;
-    let (first, end) = row::scope_range(query.scope);
-    bind(&mut statement, ":first", first)?;
-    bind(&mut statement, ":end", end)?;
+    if let Some(scope) = query.scope {
+        let (first, end) = row::scope_range(scope);
+        bind(&mut statement, ":first", first)?;
+        bind(&mut statement, ":end", end)?;
+    }
     bind(&mut statement, ":at", point.at)?;
     if let Some(after) = &query.after {
         let (member, key) = row::key(after);
-        bind(&mut statement, ":kind", row::kind(query.scope, after.kind()))?;
+        bind(&mut statement, ":kind", row::kind(query.scope.unwrap_or(after.scope()), after.kind()))?;
         bind(&mut statement, ":member", member)?;
         bind(&mut statement, ":key", key)?;
     }
@@ -373,7 +376,11 @@ pub(crate) fn changes(
     after: Seq,
     limit: usize,
 ) -> Result<Vec<Commit>, ReadFault> {
-    let Some(point) = point(connection, session, At::Current)? else { return Ok(Vec::new()) };
+    let point = point(connection, session, At::Current)?;
+    if row::point(after) > point.map_or(0, |point| point.at) {
+        return Err(StorageError::removed(after).into());
+    }
+    let Some(point) = point else { return Ok(Vec::new()) };
     let limit = i64::try_from(limit.clamp(1, limits::PAGE_ITEMS_MAX)).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(
         "SELECT entry, seq, detail, body FROM log WHERE session = ?1 AND document = 0 AND seq > ?2

@@ -17,7 +17,7 @@ pub(crate) const VERSION: i32 = UPGRADES.len() as i32;
 /// A step that was released is never changed; a new schema is one more. A new file takes all of them, so that it
 /// is what an old one becomes. A step adds and does not take away: other processes may have the file open, and a
 /// reader, which cannot upgrade, reads older versions.
-pub(crate) const UPGRADES: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+pub(crate) const UPGRADES: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /// Bytes of a page. A commit dirties a few pages however small it is, so small ones cost a third less log than
 /// SQLite's 4096, and less time.
@@ -115,6 +115,13 @@ CREATE INDEX jobs_to_claim ON jobs (priority DESC, run_at, created, id) WHERE re
 /// The schema version from which on there are jobs.
 pub(crate) const WITH_JOBS: i32 = 3;
 
+/// Version 4 changes no table: from it on sessions may be removed, and the log may have the note of that.
+const VERSION_4: &str = "";
+
+/// `log.session` of the one note that sessions were removed, which no session has as its number. Its `document` is the
+/// greatest number that a removed session had.
+pub(crate) const REMOVALS: i64 = 0;
+
 /// `log.form`: what an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -122,6 +129,7 @@ pub(crate) enum Form {
     Base = 1,
     Delta = 2,
     Retired = 3,
+    Removals = 4,
 }
 
 /// `log.document` of an entry that stands for the commit itself.

@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::open::ReaderSource;
+use crate::schema::REMOVALS;
 
 /// How often the thread looks for commits of other processes.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
@@ -186,6 +187,10 @@ impl Look {
         self.entry = to;
         if to.saturating_sub(from) > PICKED_MAX {
             return Ok(None);
+        }
+        let sql = "SELECT 1 FROM log WHERE session = ?1 AND entry > ?2";
+        if self.connection.prepare_cached(sql)?.exists([REMOVALS, from])? {
+            return Ok(None); // who waited for what is gone has no name here
         }
         let mut statement = self.connection.prepare_cached(
             "SELECT DISTINCT s.id FROM log l JOIN sessions s ON s.number = l.session

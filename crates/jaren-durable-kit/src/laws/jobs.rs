@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_durable::{
-    Address, Batch, Body, Claim, Job, JobExpected, JobState, JobUpdate, JobWrite, JobsQuery, LeaseCondition,
-    NewJob, Outcome, RefusalKind, Storage, StorageErrorKind,
+    Address, Batch, Body, Claim, Job, JobCounts, JobExpected, JobState, JobUpdate, JobWrite, JobsQuery,
+    LeaseCondition, NewJob, Outcome, RefusalKind, Storage, StorageErrorKind,
 };
 use jaren_host::Millis;
 use jaren_json::value;
@@ -241,4 +241,22 @@ pub async fn jobs_are_listed_by_id(storage: Arc<dyn Storage>) {
         assert_eq!(list(Some(JobState::Pending)).await, names[2..]);
         assert!(list(Some(JobState::Dead)).await.is_empty());
     }
+}
+
+/// Jobs are counted by kind, in the order of the kinds, and by state, as they are after each commit.
+pub async fn jobs_are_counted_by_kind_and_state(storage: Arc<dyn Storage>) {
+    assert!(storage.job_counts().await.unwrap().is_empty());
+    let mut other = new("z");
+    other.kind = "a.other".into();
+    commit(&storage, enqueue([new("a"), new("b"), new("c"), other])).await;
+    let [a] = claim(&storage, HOUR, &["t"]).await.try_into().expect("one job");
+    commit(&storage, settle("b", JobExpected::Version(1), JobUpdate { lease: None, ..done(&a) })).await;
+    let counts = storage.job_counts().await.unwrap();
+    let [first, second] = counts.as_slice() else { panic!("two kinds, found {counts:?}") };
+    assert_eq!((&*first.kind, &*second.kind), ("a.other", "kit.job"));
+    let by_state = |counts: &JobCounts| JobState::ALL.map(|state| counts.of(state));
+    assert_eq!((by_state(first), by_state(second)), ([1, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 1, 0, 0]));
+    let (id, expected) = ("z".into(), JobExpected::Version(1));
+    commit(&storage, write(JobWrite::Remove { id, expected })).await;
+    assert_eq!(storage.job_counts().await.unwrap(), counts[1..]);
 }

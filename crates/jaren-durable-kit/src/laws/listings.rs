@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_durable::{
-    Address, At, FamilyQuery, Order, Retention, Revision, Seq, SessionBatch, SessionsQuery, Storage,
-    StorageErrorKind,
+    Address, At, DocumentsQuery, FamilyQuery, Order, Retention, Revision, Scope, Seq, SessionBatch,
+    SessionsQuery, Storage, StorageErrorKind,
 };
 use jaren_json::value;
 
@@ -117,6 +117,59 @@ pub async fn sessions_page_by_kind_and_label(storage: Arc<dyn Storage>) {
     without_kind.kind = None;
     let error = storage.sessions(without_kind).await.expect_err("a label needs a kind");
     assert_eq!(error.kind(), StorageErrorKind::Invalid);
+}
+
+/// Documents are listed without their values: those of one scope by their addresses, or all, at any point, whatever the
+/// page size.
+pub async fn documents_are_listed_by_scope_and_all(storage: Arc<dyn Storage>) {
+    let scopes = [Scope::Session, Scope::Conversation(3), Scope::Conversation(20), Scope::Task(3)];
+    let addresses: Vec<Address> = scopes
+        .iter()
+        .flat_map(|scope| {
+            let kinds =
+                [Address::singleton("kit.b"), Address::member("kit.b", ""), Address::member("kit.a", "é")];
+            kinds.map(|address| address.within(*scope))
+        })
+        .collect();
+    let value = value!({});
+    let of = |address: &Address| match address.scope() {
+        Scope::Task(_) => base_of(address, &value, Retention::Bulk, 1),
+        Scope::Conversation(_) => base_of(address, &value, Retention::Current, 1),
+        Scope::Session => base(address, &value),
+    };
+    commit(&storage, writing(create("other"), [base(&addresses[0], &value)])).await;
+    commit(&storage, writing(create("a"), addresses.iter().map(of))).await;
+    commit(&storage, writing(after("a", 1), [retire(&addresses[1])])).await;
+    for limit in [1, 4, 100] {
+        let list = async |scope: Option<Scope>, at: u64| {
+            let mut query = DocumentsQuery::all(id("a"));
+            (query.scope, query.at, query.limit) = (scope, At::Seq(Seq::new(at)), limit);
+            let mut found = Vec::new();
+            loop {
+                let page = storage.documents(query.clone()).await.expect("a page");
+                assert!(page.items.len() <= limit, "a page holds at most its limit");
+                query.after = page.items.last().map(|record| record.address.clone());
+                found.extend(page.items.into_iter().map(|record| record.address));
+                if !page.more {
+                    return found;
+                }
+            }
+        };
+        for scope in scopes {
+            let mut expected: Vec<Address> =
+                addresses.iter().filter(|address| address.scope() == scope).cloned().collect();
+            expected.sort_unstable();
+            assert_eq!(list(Some(scope), 1).await, expected);
+        }
+        let sorted = |mut addresses: Vec<Address>| {
+            addresses.sort_unstable();
+            addresses
+        };
+        assert_eq!(sorted(list(None, 1).await), sorted(addresses.clone()));
+        let living = addresses.iter().filter(|address| **address != addresses[1]).cloned().collect();
+        assert_eq!(sorted(list(None, 2).await), sorted(living));
+        assert!(list(None, 0).await.is_empty());
+    }
 }
 
 /// The change log holds, for each commit, its time, its labels and each document's new revision, and pages by commit.

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use jaren_durable::{Commit, Follower, Seq, Session, Singleton, Storage, tail};
-use jaren_json::value;
+use jaren_durable::{
+    Commit, Family, Follower, Publication, Published, Seq, Session, Singleton, Storage, Subscription,
+    subscribe, tail,
+};
+use jaren_json::{delta, value};
 
 use crate::steps::{id, value};
 
@@ -113,4 +116,105 @@ pub async fn a_subscriber_that_joins_has_a_consistent_start(storage: Arc<dyn Sto
 
 async fn write_first(storage: &Arc<dyn Storage>) {
     put(&mut Session::create(storage.clone(), id("a"), "kit"), 1).await;
+}
+
+/// A publication has each changed document's whole value and what led to it, however it is stored; a new document, one
+/// of a new schema version and one that ended have no such operations; bulk documents are counted (durable B14 to B16;
+/// H17, H18, H32, H33, H39).
+pub async fn a_publication_has_whole_values_and_what_led_to_them(storage: Arc<dyn Storage>) {
+    const LATER: Singleton = Singleton::new("kit.state", 2).current().migrating(|value, _| Ok(value));
+    const NOTE: Family = Family::new("kit.note", 1);
+    const FACT: Family = Family::new("kit.fact", 1).bulk();
+    write_first(&storage).await;
+    let mut session = Session::open(storage.clone(), id("a")).await.unwrap().expect("it exists");
+    let mut subscriber = subscribe(storage.clone(), id("a")).await.unwrap().expect("it exists");
+    assert_eq!(
+        subscriber.documents().map(|stored| stored.address.clone()).collect::<Vec<_>>(),
+        [STATE.address()]
+    );
+    // So many that some are stored as bases.
+    for n in 2..=40 {
+        put(&mut session, n).await;
+        let before = subscriber.document(&STATE.address()).map(|stored| stored.value.clone());
+        let publication = published(&mut subscriber).await;
+        assert_eq!(publication.commit.seq, Seq::new(u64::from(n)), "each, and in order");
+        let [state] = publication.documents.as_slice() else { panic!("one document, found {publication:?}") };
+        assert_eq!((state.version, state.created), (Some(1), Seq::new(1)));
+        assert_eq!(state.value.as_ref().and_then(|value| value.get("n")), Some(&value!(n)));
+        assert_eq!(state.ops.len(), 1, "also where the storage has a base");
+        assert_eq!(delta::apply(before.as_ref(), &state.ops).ok(), state.value);
+    }
+    let mut change = session.change();
+    change.put(&LATER, value!({"n": 41}));
+    change.put_member(&NOTE, "k", value!({}));
+    change.put_member(&FACT, "f", value!({}));
+    change.label("status", "done");
+    session.commit(change).await.expect("a commit");
+    let publication = published(&mut subscriber).await;
+    let [note, state] = publication.documents.as_slice() else {
+        panic!("two documents, found {publication:?}")
+    };
+    assert_eq!((note.address.clone(), note.value.clone()), (NOTE.address("k"), Some(value!({}))));
+    assert_eq!((state.version, state.value.clone()), (Some(2), Some(value!({"n": 41}))));
+    assert!(note.ops.is_empty() && state.ops.is_empty());
+    assert_eq!(publication.commit.bulk.len(), 1);
+    assert_eq!(subscriber.session().label("status"), Some("done"));
+
+    let mut change = session.change();
+    change.retire_member(&NOTE, "k");
+    session.commit(change).await.expect("a commit");
+    let publication = published(&mut subscriber).await;
+    let [note] = publication.documents.as_slice() else { panic!("one document, found {publication:?}") };
+    assert_eq!((note.version, note.value.clone(), note.ops.len()), (None, None, 0));
+    assert_eq!(subscriber.document(&NOTE.address("k")), None);
+    assert_eq!(subscriber.ready().await.unwrap(), None);
+}
+
+async fn published(subscriber: &mut Subscription) -> Publication {
+    let next = tokio::time::timeout(Duration::from_secs(20), subscriber.next()).await;
+    match next.expect("a publication within twenty seconds").expect("a publication") {
+        Published::Commit(publication) => publication,
+        other => panic!("expected a commit, found {other:?}"),
+    }
+}
+
+/// Whoever joins while others commit without pause gets the documents as of one commit, those of current retention and
+/// those that come and go among them, and then every commit: folded onto the start they are the end.
+pub async fn a_subscriber_may_join_beside_writers(storage: Arc<dyn Storage>) {
+    const NOTE: Family = Family::new("kit.note", 1).current();
+    let mut writer = Session::create(storage.clone(), id("a"), "kit");
+    put(&mut writer, 1).await;
+    let writing = tokio::spawn(async move {
+        for n in 2..=COMMITS {
+            let mut change = writer.change();
+            // What each commit leaves behind can be told from its number.
+            change.put(
+                &STATE,
+                value!({"n": n, "text": "long enough that the next change is a delta over this"}),
+            );
+            change.put_member(&NOTE, &(n % 7).to_string(), value!({"n": n}));
+            change.retire_member(&NOTE, &((n + 3) % 7).to_string());
+            writer.commit(change).await.expect("a commit");
+        }
+    });
+    for _ in 0..3 {
+        let mut subscriber = subscribe(storage.clone(), id("a")).await.unwrap().expect("it exists");
+        loop {
+            let head = u32::try_from(subscriber.session().head().get()).expect("small");
+            let value =
+                |address| subscriber.document(&address).and_then(|stored| stored.value.get("n").cloned());
+            assert_eq!(value(STATE.address()), Some(value!(head)));
+            for key in 0..7u32 {
+                // The newest commit up to this one that wrote or ended it.
+                let last = (2..=head).rev().find(|n| n % 7 == key || (n + 3) % 7 == key);
+                let expected = last.filter(|n| n % 7 == key).map(|n| value!(n));
+                assert_eq!(value(NOTE.address(&key.to_string())), expected, "note {key} at {head}");
+            }
+            if head == COMMITS {
+                break;
+            }
+            assert_eq!(published(&mut subscriber).await.commit.seq, Seq::new(u64::from(head) + 1));
+        }
+    }
+    writing.await.expect("the writer ends");
 }

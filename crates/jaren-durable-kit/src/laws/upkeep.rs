@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, Body, Claim, Family, FamilyQuery, JobWrite, Keep, NewJob, Retention, Seq, Session,
-    SessionsQuery, Singleton, Storage, StorageErrorKind, Upkeep, prune_all,
+    Address, At, Batch, Body, Claim, Family, FamilyQuery, JobWrite, Keep, NewJob, Published, Retention, Seq,
+    Session, SessionsQuery, Singleton, Storage, StorageErrorKind, Upkeep, prune_all, subscribe,
 };
 use jaren_host::Millis;
 use jaren_json::{Value, value};
@@ -170,4 +170,28 @@ pub async fn a_handle_that_missed_what_was_pruned_begins_anew(storage: Arc<dyn U
     let mut change = behind.change();
     change.put(&STATE, state(31));
     behind.commit(change).await.expect("it is the newest");
+}
+
+/// A subscriber whose next commits were pruned is told which, and goes on with the state after them.
+pub async fn a_subscriber_is_told_of_what_was_pruned(storage: Arc<dyn Upkeep>) {
+    let plain: Arc<dyn Storage> = storage.clone();
+    fill(&plain, "a", 10).await;
+    let mut subscriber = subscribe(plain.clone(), id("a")).await.unwrap().expect("it exists");
+    let mut other = Session::open(plain.clone(), id("a")).await.unwrap().expect("it exists");
+    for n in 11..=20 {
+        let mut change = other.change();
+        change.put(&STATE, state(n));
+        other.commit(change).await.expect("a commit");
+    }
+    storage.prune(id("a"), Keep::Newest(1)).await.unwrap();
+    let gap = subscriber.next().await.unwrap();
+    assert_eq!(gap, Published::Gap { from: Seq::new(10), to: Seq::new(20) });
+    assert_eq!(subscriber.document(&STATE.address()).map(|stored| &stored.value), Some(&state(20)));
+    assert_eq!(subscriber.ready().await.unwrap(), None);
+    let mut change = other.change();
+    change.put(&STATE, state(21));
+    other.commit(change).await.expect("a commit");
+    assert!(
+        matches!(subscriber.next().await.unwrap(), Published::Commit(next) if next.commit.seq == Seq::new(21))
+    );
 }

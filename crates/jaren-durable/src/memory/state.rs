@@ -13,15 +13,17 @@ use crate::records::Replay;
 use crate::{
     Address, At, Batch, BulkChange, Change, Commit, Committed, Conflict, DocumentRecord, DocumentsQuery,
     Expected, FamilyQuery, Integrity, Job, Keep, KindSize, Labels, Order, Outcome, Page, Pruned, Refusal,
-    Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord, SessionsQuery, Size,
+    Removal, Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord, SessionsQuery, Size,
     StorageError, StorageErrorKind, Stored, Write, limits,
 };
 
 #[derive(Default)]
 pub(super) struct State {
-    /// In the order of creation; the number of a session is its place, from 1.
-    sessions: Vec<Kept>,
-    places: HashMap<SessionId, usize>,
+    /// By their numbers, which are the order of creation.
+    sessions: BTreeMap<u64, Kept>,
+    numbers: HashMap<SessionId, u64>,
+    /// The greatest number that was given to a session.
+    last_number: u64,
     jobs: BTreeMap<Arc<str>, Job>,
 }
 
@@ -91,27 +93,25 @@ impl State {
     }
 
     fn write(&mut self, part: &SessionBatch, labels: Labels, time: Millis) -> Seq {
-        let place = *self.places.entry(part.session.clone()).or_insert_with(|| {
+        let number = *self.numbers.entry(part.session.clone()).or_insert_with(|| {
+            self.last_number += 1;
+            self.last_number
+        });
+        let kept = self.sessions.entry(number).or_insert_with(|| {
             let kind = match &part.expected {
                 Expected::Absent { kind } => kind.clone(),
                 Expected::Head(_) => Arc::from(""), // never: the head was checked, so the session exists
             };
-            let number = self.sessions.len() as u64 + 1;
             let id = part.session.clone();
             let (labels, commits, documents) = (Labels::new(), Vec::new(), BTreeMap::new());
             let created = time;
-            self.sessions.push(Kept { id, number, kind, labels, created, pruned: 0, commits, documents });
-            self.sessions.len() - 1
+            Kept { id, number, kind, labels, created, pruned: 0, commits, documents }
         });
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "places hold only indices of sessions, which never shrink"
-        )]
-        self.sessions[place].write(part, labels, time)
+        kept.write(part, labels, time)
     }
 
     fn kept(&self, session: &SessionId) -> Option<&Kept> {
-        self.places.get(session).and_then(|place| self.sessions.get(*place))
+        self.numbers.get(session).and_then(|number| self.sessions.get(number))
     }
 
     pub(super) fn head(&self, session: &SessionId) -> Option<Seq> {
@@ -173,11 +173,15 @@ impl State {
         let Some(kept) = self.kept(&query.session) else { return Ok(page) };
         let at = kept.point(query.at)?;
         let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
-        let first = Address::singleton("").within(query.scope); // no kind is empty
-        let after = query.after.clone().map(|after| after.within(query.scope));
-        let start = Bound::Excluded(after.unwrap_or(first));
+        let within = |address: Address| match query.scope {
+            Some(scope) => address.within(scope),
+            None => address,
+        };
+        // No kind is empty.
+        let start = query.after.clone().unwrap_or_else(|| Address::singleton(""));
+        let start = Bound::Excluded(within(start));
         for (address, _) in kept.documents.range((start, Bound::Unbounded)) {
-            if address.scope() != query.scope {
+            if query.scope.is_some_and(|scope| address.scope() != scope) {
                 break;
             }
             let Some(document) = kept.at(address, at) else { continue };
@@ -202,9 +206,9 @@ impl State {
                 && query.label.as_ref().is_none_or(|(name, value)| kept.labels.get(name) == Some(value))
         };
         let mut items: Vec<SessionRecord> = if query.newest_first {
-            self.sessions.iter().rev().filter(wanted).filter_map(Kept::record).take(limit + 1).collect()
+            self.sessions.values().rev().filter(wanted).filter_map(Kept::record).take(limit + 1).collect()
         } else {
-            self.sessions.iter().filter(wanted).filter_map(Kept::record).take(limit + 1).collect()
+            self.sessions.values().filter(wanted).filter_map(Kept::record).take(limit + 1).collect()
         };
         let more = items.len() > limit;
         items.truncate(limit);
@@ -217,6 +221,9 @@ impl State {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Commit>, StorageError> {
+        if after > self.head(session).unwrap_or(Seq::ZERO) {
+            return Err(StorageError::removed(after));
+        }
         let Some(kept) = self.kept(session) else { return Ok(Vec::new()) };
         let Some(skip) = after.get().checked_sub(kept.pruned) else {
             return Err(StorageError::pruned(kept.oldest()));
@@ -235,15 +242,24 @@ impl State {
     }
 
     pub(super) fn prune(&mut self, session: &SessionId, keep: Keep) -> Pruned {
-        let place = self.places.get(session).copied();
-        place
-            .and_then(|place| self.sessions.get_mut(place))
-            .map_or_else(Pruned::default, |kept| kept.prune(keep))
+        let kept = self.numbers.get(session).and_then(|number| self.sessions.get_mut(number));
+        kept.map_or_else(Pruned::default, |kept| kept.prune(keep))
+    }
+
+    pub(super) fn remove(&mut self, session: &SessionId, head: Seq) -> Removal {
+        match self.head(session) {
+            None => Removal::Absent,
+            Some(found) if found != head => Removal::Moved(found),
+            Some(_) => {
+                self.numbers.remove(session).and_then(|number| self.sessions.remove(&number));
+                Removal::Removed
+            }
+        }
     }
 
     pub(super) fn integrity(&self) -> Integrity {
         let mut report = Integrity::default();
-        for kept in &self.sessions {
+        for kept in self.sessions.values() {
             kept.integrity(&mut report);
         }
         report
@@ -251,7 +267,7 @@ impl State {
 
     pub(super) fn size(&self) -> Size {
         let mut kinds: BTreeMap<Arc<str>, KindSize> = BTreeMap::new();
-        for kept in &self.sessions {
+        for kept in self.sessions.values() {
             let kind = kinds.entry(kept.kind.clone()).or_insert_with(|| KindSize::new(kept.kind.clone()));
             kept.add_to(kind);
         }

@@ -12,6 +12,9 @@ pub enum SessionError {
     /// Somebody changed a document of current retention after this handle's view, before the handle had read it.
     #[error("the session has moved on beyond this handle; refresh it before reading")]
     Outdated(#[source] StorageError),
+    /// The session was removed since this handle's view.
+    #[error("the session was removed")]
+    Removed,
     /// The stored value has a later schema version than the program knows, or an older one without a migration
     /// (durable A45).
     #[error("{address} has schema version {stored}, and this program reads version {supported}{}", advice(*.stored, *.supported))]

@@ -1,12 +1,13 @@
 //! Task records in a session: what a change may do to them (durable A11, A27, A29, A35, B32).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jaren_json::Value;
 
 use super::conversations::{RecordError, decode, encode, key};
 use super::{Draft, Session};
-use crate::{Family, Order, Page, Scope, Task, TaskError, TaskState};
+use crate::{Family, Order, Page, Scope, Seq, Task, TaskError, TaskState};
 
 const TASKS: Family = Family::new("jaren.task", 1).current();
 /// Tasks by the caller's own key.
@@ -58,6 +59,13 @@ impl Session {
     /// A committed task.
     pub async fn task(&mut self, id: u64) -> Result<Option<Task>, RecordError> {
         self.member(&TASKS, &key(id)).await?.as_ref().map(decode).transpose()
+    }
+
+    /// The commit that last wrote a task's record.
+    pub async fn task_commit(&mut self, id: u64) -> Result<Option<Seq>, RecordError> {
+        let address = TASKS.address(&key(id));
+        self.value(address.clone(), TASKS.form()).await?; // to know it
+        Ok(self.known(&address).map(|(seq, _)| seq))
     }
 
     /// Committed tasks beyond an id, by their ids; with a status only those that have it.
@@ -125,6 +133,7 @@ impl Session {
             started_at: None,
             ended_at: None,
             restarts: 0,
+            memos: BTreeMap::new(),
             state: TaskState::Pending { checkpoint: new.checkpoint },
         };
         change.put_member(&TASKS, &key(id), encode(&task)?);
@@ -151,7 +160,8 @@ impl Session {
 
     /// Replaces a task's record; the end of a task ends the documents of its scope in the same commit.
     ///
-    /// A terminal record cannot be replaced, nor one that ends in a change that gives it something to own.
+    /// A terminal record cannot be replaced, nor one that ends in a change that gives it something to own. A task waits
+    /// only for tasks that exist; whether they wait for each other in a ring is for whoever drives them to see.
     pub async fn put_task(&mut self, change: &mut Draft, task: &Task) -> Result<(), RecordError> {
         let before = self.task_in(change, task.id).await?.ok_or(RecordError::Task(task.id))?;
         if before.is_terminal() {
@@ -164,6 +174,13 @@ impl Session {
             && change.owners().contains(&task.id)
         {
             return Err(RecordError::Owner { id: task.id, what });
+        }
+        if let TaskState::Waiting { on, .. } = &task.state {
+            for awaited in on {
+                if self.task_in(change, *awaited).await?.is_none() {
+                    return Err(RecordError::Task(*awaited)); // durable E20
+                }
+            }
         }
         change.put_member(&TASKS, &key(task.id), encode(task)?);
         if task.is_terminal() {

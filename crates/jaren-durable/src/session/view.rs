@@ -40,6 +40,17 @@ impl View {
         Self { whole: true, ..Self::default() }
     }
 
+    /// Declares that every living document is in it.
+    pub(super) fn complete_all(&mut self) {
+        self.whole = true;
+        self.documents.retain(|_, known| known.is_some());
+    }
+
+    /// The documents that it knows to live, in the order of their addresses.
+    pub(super) fn living(&self) -> impl Iterator<Item = &Stored> {
+        self.documents.values().flatten()
+    }
+
     pub(super) fn get(&self, address: &Address) -> Known<'_> {
         match self.documents.get(address) {
             Some(known) => known.as_ref().map_or(Known::Absent, Known::Living),
@@ -93,6 +104,10 @@ impl View {
         changed: &mut BTreeSet<Address>,
     ) -> Result<(), StorageError> {
         for change in &commit.changes {
+            // A view that was read while others committed may be ahead of a document's past.
+            if self.get(&change.address).living().is_some_and(|stored| stored.seq >= commit.seq) {
+                continue;
+            }
             self.adopt_change(commit, change)?;
             changed.insert(change.address.clone());
         }

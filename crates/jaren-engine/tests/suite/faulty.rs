@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Job,
-    JobsQuery, MemoryStorage, Outcome, Page, Refusal, RefusalKind, Retry, Seq, SessionId, SessionRecord,
-    SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+    JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Refusal, RefusalKind, Retry, Seq, SessionId,
+    SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
 };
 use tokio::sync::Semaphore;
 
@@ -153,6 +153,10 @@ impl Storage for Faulty {
 
     fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>> {
         self.inner.jobs(query)
+    }
+
+    fn job_counts(&self) -> BoxFuture<'_, Result<Vec<JobCounts>, StorageError>> {
+        self.inner.job_counts()
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {

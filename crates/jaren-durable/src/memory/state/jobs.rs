@@ -1,14 +1,14 @@
 //! Rows of jobs in memory.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use jaren_host::Millis;
 
 use super::State;
-use crate::{Batch, Claim, Job, JobConflict, JobExpected, JobWrite, JobsQuery, Page, limits};
+use crate::{Batch, Claim, Job, JobConflict, JobCounts, JobExpected, JobWrite, JobsQuery, Page, limits};
 
 impl State {
     pub(super) fn check_jobs(&self, batch: &Batch, now: Millis) -> Result<(), JobConflict> {
@@ -77,5 +77,14 @@ impl State {
         let more = items.len() > limit;
         items.truncate(limit);
         Page { items, more }
+    }
+
+    pub(in super::super) fn job_counts(&self) -> Vec<JobCounts> {
+        let mut kinds: BTreeMap<&Arc<str>, JobCounts> = BTreeMap::new();
+        for job in self.jobs.values() {
+            let counts = kinds.entry(&job.kind).or_insert_with(|| JobCounts::new(job.kind.clone()));
+            counts.add(job.now.state, 1);
+        }
+        kinds.into_values().collect()
     }
 }
