@@ -10,6 +10,7 @@ use crate::run::{Failure, cargo, output, run};
 use crate::workspace;
 
 mod machines;
+mod queries;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -19,6 +20,9 @@ pub(crate) struct Options {
     /// How often everything is measured; machines drift, so the programs take turns.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// Only rows of queries that have all of these words in their names, which are `WORK PROGRAM`.
+    #[arg(last = true)]
+    words: Vec<String>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -27,6 +31,8 @@ enum What {
     Durable,
     /// Steps of machines and statecharts, which are pure.
     Machines,
+    /// Queries, paths and stylesheets.
+    Queries,
 }
 
 /// Workflows, steps of each, and how many at a time.
@@ -40,6 +46,7 @@ pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     match options.what {
         What::Durable => durable(options.rounds),
         What::Machines => machines::machines(options.rounds),
+        What::Queries => queries::queries(options.rounds, &options.words),
     }
 }
 
