@@ -1,18 +1,17 @@
 //! The tasks of one run: each is spawned, owned, cancelled and joined here.
 
-use std::any::Any;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use jaren_host::Clock;
 use jaren_json::{Str, Value};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::attempt::{Execution, Lent, caught};
+use crate::context::TaskContext;
 use crate::core::StartTask;
 use crate::failure::Failure;
-use crate::task::{Handler, TaskContext, TaskFuture, Tasks};
+use crate::task::Tasks;
 
 /// A task that ended.
 #[derive(Debug)]
@@ -23,21 +22,32 @@ pub(crate) struct Ended {
     pub(crate) state: Str,
     pub(crate) visit: u64,
     pub(crate) result: Result<Value, Failure>,
+    /// How many attempts it took beyond the first one.
+    pub(crate) retries: u32,
+    /// How long it took, its pauses included.
     pub(crate) ms: f64,
 }
 
-/// Dropping it aborts what still runs.
-#[derive(Debug, Default)]
+/// Dropping it aborts what still runs, but for threads: they hold what they were lent until they end.
+#[derive(Debug)]
 pub(crate) struct Crew {
     running: JoinSet<Ended>,
+    /// The threads of blocking handlers, of which each holds a receiver: an aborted task leaves its thread behind.
+    threads: watch::Sender<()>,
     /// The activation whose answers count, and the token of its tasks. A run has one at a time: the next begins when
     /// all tasks of the one before have ended or are abandoned.
     live: Option<(u64, CancellationToken)>,
 }
 
+impl Default for Crew {
+    fn default() -> Self {
+        Crew { running: JoinSet::new(), threads: watch::Sender::new(()), live: None }
+    }
+}
+
 impl Crew {
     pub(crate) fn is_empty(&self) -> bool {
-        self.running.is_empty()
+        self.running.is_empty() && self.threads.is_closed()
     }
 
     pub(crate) fn token(&mut self, activation: u64) -> CancellationToken {
@@ -52,24 +62,38 @@ impl Crew {
         self.live.as_ref().is_some_and(|(live, _)| *live == activation)
     }
 
+    /// Starts a task; `attempt` is the number of its first attempt.
     pub(crate) fn start(
         &mut self,
+        tasks: &Tasks,
+        run: &Arc<str>,
         call: StartTask,
-        handler: Option<Arc<dyn Handler>>,
-        context: TaskContext,
-        clock: Option<Arc<dyn Clock>>,
+        attempt: u32,
+        lent: &Arc<Lent>,
     ) {
-        let StartTask { activation, node, id, state, visit, with, input, .. } = call;
+        let cancel = self.token(call.activation);
+        let context = context(run, &call, attempt, cancel, lent);
+        let StartTask { activation, node, id, state, visit, with, input, task, .. } = call;
+        #[cfg(feature = "metrics")]
+        let name = task.clone();
+        let task = tasks.find(&task).map(Arc::clone);
+        let threads = self.threads.clone();
+        let execution = Execution { task, context, with, input, threads };
+        let clock = Arc::clone(&lent.clock);
         self.running.spawn(async move {
-            let now = || clock.as_ref().map(|clock| clock.now()).unwrap_or_default();
-            let started = now();
-            let result = match handler {
-                Some(handler) => guarded(&*handler, context, with, input).await,
-                // The compiler has checked every task, so this speaks of a bug, but not by a panic.
-                None => Err(Failure::new("the task has no handler").with_code("JF0018")),
-            };
-            let ms = now().since(started).as_secs_f64() * 1e3;
-            Ended { activation, node, id, state, visit, result, ms }
+            let started = clock.now();
+            let mut retries = 0;
+            // What a handler's future does when it is dropped may panic as well.
+            let result = caught(async {
+                let answer = execution.run().await;
+                retries = answer.retries;
+                answer.result
+            });
+            let result = result.await;
+            let ms = clock.now().since(started).as_secs_f64() * 1e3;
+            #[cfg(feature = "metrics")]
+            crate::observe::task_ended(&name, result.is_ok(), ms);
+            Ended { activation, node, id, state, visit, result, retries, ms }
         });
     }
 
@@ -87,7 +111,7 @@ impl Crew {
         }
     }
 
-    /// Stops all tasks at their next await.
+    /// Stops all tasks at their next await. Threads cannot be stopped; their answers are void.
     pub(crate) fn abort(&mut self) {
         self.running.abort_all();
     }
@@ -105,55 +129,36 @@ impl Crew {
 
     /// The next task that ended by itself; none when there is nothing left to join.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
-        loop {
+        while let Some(joined) = self.running.join_next().await {
             // Only an abort is an error here: a panic of the handler is an answer. Nobody waits for an aborted task.
-            if let Ok(ended) = self.running.join_next().await? {
+            if let Ok(ended) = joined {
                 return Some(ended);
             }
         }
+        self.threads.closed().await;
+        None
     }
 }
 
-/// The handler of a call, and what it is told.
-pub(crate) fn call_of(
-    tasks: &Tasks,
-    run: Arc<str>,
+/// What the handler of a call is told.
+fn context(
+    run: &Arc<str>,
     call: &StartTask,
     attempt: u32,
     cancel: CancellationToken,
-) -> (Option<Arc<dyn Handler>>, TaskContext) {
+    lent: &Arc<Lent>,
+) -> TaskContext {
     let shared = |text: &Str| Arc::from(text.as_str());
-    let context = TaskContext {
-        run,
+    TaskContext {
+        run: Arc::clone(run),
         state: shared(&call.state),
         visit: call.visit,
         node: shared(&call.id),
         task: shared(&call.task),
         key: shared(&call.key),
         attempt,
+        deadline: None,
         cancel,
-    };
-    (tasks.handler(&call.task), context)
-}
-
-/// Runs a handler; a panic in it is a failure of its node, not of the process.
-async fn guarded(
-    handler: &dyn Handler,
-    context: TaskContext,
-    with: Value,
-    input: Value,
-) -> Result<Value, Failure> {
-    let made = catch_unwind(AssertUnwindSafe(|| handler.run(context, with, input)));
-    let mut future: TaskFuture = made.map_err(|panic| panicked(&*panic))?;
-    poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-        Ok(poll) => poll,
-        Err(panic) => Err(panicked(&*panic)).into(),
-    })
-    .await
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> Failure {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Failure::new(format!("the task panicked: {}", text.unwrap_or("without a message"))).with_code("JE0006")
+        lent: Arc::clone(lent),
+    }
 }

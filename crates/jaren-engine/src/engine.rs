@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use jaren_durable::{Session, SessionId, Storage};
 use jaren_flow::workflow::Workflow;
-use jaren_host::{Clock, Ids, SortableIds, SystemClock};
-use jaren_json::{Report, Value};
+use jaren_host::{Clock, Ids, Random, SortableIds, SystemClock, SystemRandom};
+use jaren_json::Value;
 
 use crate::core::{RunState, is_json};
 use crate::documents::{Definition, RUN_KIND, SNAPSHOT};
 use crate::drive::{Attempts, Pilot, Policy};
 use crate::error::EngineError;
+use crate::limits;
 use crate::load;
 use crate::numbers;
+use crate::observe;
+use crate::resources::Resources;
 use crate::run::Run;
 use crate::task::Tasks;
 
@@ -27,6 +30,8 @@ pub(crate) struct Inner {
     pub(crate) tasks: Tasks,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) resources: Resources,
     pub(crate) policy: Policy,
     pub(crate) grace: Duration,
     compiled: Compiled,
@@ -34,7 +39,10 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// A document that this engine has compiled lately is not compiled again.
-    pub(crate) fn compile(&self, document: &Value) -> Result<Workflow, Report> {
+    pub(crate) fn compile(&self, document: &Value) -> Result<Workflow, EngineError> {
+        if let Some(defect) = self.tasks.defect() {
+            return Err(EngineError::invalid(defect));
+        }
         if let Some(workflow) = self.compiled.find(document) {
             return Ok(workflow);
         }
@@ -85,11 +93,14 @@ impl Engine {
     pub fn new(storage: Arc<dyn Storage>, tasks: Tasks) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids = Arc::new(SortableIds::system());
-        let (policy, compiled) = (Policy::default(), Compiled::default());
-        Engine { inner: Arc::new(Inner { storage, tasks, clock, ids, policy, grace: GRACE, compiled }) }
+        let random = Arc::new(SystemRandom);
+        let (policy, resources, grace) = (Policy::default(), Resources::new(), GRACE);
+        let compiled = Compiled::default();
+        let inner = Inner { storage, tasks, clock, ids, random, resources, policy, grace, compiled };
+        Engine { inner: Arc::new(inner) }
     }
 
-    /// The same with another clock: timers, times of events and failures go by it.
+    /// The same with another clock: timers, time limits and pauses of tasks, times of events and failures go by it.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         self.changed(|inner| inner.clock = clock)
@@ -101,14 +112,27 @@ impl Engine {
         self.changed(|inner| inner.ids = ids)
     }
 
+    /// The same with another source of random bytes: the pauses before retries are drawn from it.
+    #[must_use]
+    pub fn with_random(self, random: Arc<dyn Random>) -> Self {
+        self.changed(|inner| inner.random = random)
+    }
+
+    /// The same with what its tasks may ask for ([`TaskContext::resource`](crate::TaskContext::resource)); a drive may
+    /// add to it.
+    #[must_use]
+    pub fn with_resources(self, resources: Resources) -> Self {
+        self.changed(|inner| inner.resources = resources)
+    }
+
     /// The same with another policy of what one commit carries.
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
         self.changed(|inner| inner.policy = policy)
     }
 
-    /// The same with another time for tasks to end in after they were asked to stop. What still runs then is stopped
-    /// at its next await.
+    /// The same with another time for tasks to end in after they were asked to stop, by the runtime's timer: it is for
+    /// the code of this process. What still runs then is stopped at its next await.
     #[must_use]
     pub fn with_grace(self, grace: Duration) -> Self {
         self.changed(|inner| inner.grace = grace)
@@ -137,6 +161,9 @@ impl Engine {
             return Err(EngineError::invalid("the attachment holds a number that is not JSON"));
         }
         let workflow = inner.compile(&document)?;
+        if let Some(defect) = limits::defect(&input) {
+            return Err(EngineError::invalid(format!("the run's input {defect}")));
+        }
         let run: Arc<str> = match id {
             Some(id) => id.into(),
             None => inner.ids.mint("run").into(),
@@ -149,6 +176,7 @@ impl Engine {
         let mut pilot = Pilot::new(inner.clone(), run.clone(), session, state, None, Attempts::default());
         let definition = Definition { document, attachment, flags: Vec::new() };
         if pilot.create(definition.to_value(), revision).await? {
+            observe::started(&run);
             return Ok(Run::created(self.clone(), run, definition.attachment, pilot));
         }
         // There is a run of that id, from before or from just now.

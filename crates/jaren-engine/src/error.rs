@@ -91,6 +91,10 @@ impl EngineError {
         Self::new(ErrorKind::Invalid, "JE0005", what)
     }
 
+    pub(crate) fn no_resource(task: &str, what: &str) -> Self {
+        Self::new(ErrorKind::Invalid, "JE0009", format!("the task {task:?} cannot be run: {what}"))
+    }
+
     pub(crate) fn fenced() -> Self {
         let message = "another engine has claimed the run; what it does counts, and this one stopped";
         Self::new(ErrorKind::Fenced, "JF2014", message)

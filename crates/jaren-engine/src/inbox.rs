@@ -8,7 +8,9 @@ use crate::core::is_json;
 use crate::documents::{self, INBOX, RECEIPT, RUN_KIND, RunStatus, STATUS_LABEL};
 use crate::engine::{Engine, session_id};
 use crate::error::EngineError;
+use crate::limits;
 use crate::numbers;
+use crate::observe;
 
 /// Each conflict means that somebody else has committed; this bounds a store that answers nothing else.
 const CONFLICTS_MAX: u32 = 10_000;
@@ -89,6 +91,9 @@ impl Engine {
         if !is_json(&event) {
             return Err(EngineError::invalid("the event's payload holds a number that is not JSON"));
         }
+        if let Some(defect) = limits::defect(&event) {
+            return Err(EngineError::invalid(format!("the event {defect}")));
+        }
         let id = id.unwrap_or_else(|| self.inner.ids.mint("event"));
         if id.is_empty() || id.len() > ID_BYTES_MAX {
             return Err(EngineError::invalid(format!("an event's id needs 1 to {ID_BYTES_MAX} bytes")));
@@ -98,7 +103,11 @@ impl Engine {
         if session.kind() != RUN_KIND {
             return Err(EngineError::unreadable(format!("the session {run:?} is no run")));
         }
-        append(&mut session, id, event, self.inner.clock.now()).await
+        let sent = append(&mut session, id, event, self.inner.clock.now()).await?;
+        if matches!(sent, Sent::Accepted { .. }) {
+            observe::sent(run);
+        }
+        Ok(sent)
     }
 }
 
@@ -137,8 +146,10 @@ async fn append(session: &mut Session, id: String, event: Value, at: Millis) -> 
             }
             _ => return Err(error.into()),
         }
-        if session.refresh().await.is_err() {
-            return Err(error.into());
+        if let Err(unread) = session.refresh().await {
+            // A conflict alone says nothing about the event.
+            let conflict = matches!(error, CommitError::Conflict(_));
+            return Err(if conflict { unread.into() } else { error.into() });
         }
     }
 }

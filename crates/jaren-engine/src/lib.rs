@@ -46,10 +46,12 @@
 //!   of the step that it causes.
 //! - Every task is owned by the drive that started it and joined before the drive returns.
 //!
-//! What it will not do: retry a task by itself, run anything after [`Run::drive`] has returned, or promise that an
+//! What it will not do: retry a task that was not registered so ([`Retries`]), run anything after [`Run::drive`] has returned, or promise that an
 //! outside system was called only once.
 #![forbid(unsafe_code)]
 
+mod attempt;
+mod context;
 pub mod core;
 mod crew;
 mod documents;
@@ -58,13 +60,19 @@ mod engine;
 mod error;
 mod failure;
 mod inbox;
+pub mod limits;
 mod load;
 mod numbers;
+mod observe;
 pub mod port;
+mod resources;
+mod retries;
 mod run;
 mod task;
+mod time;
 mod view;
 
+pub use context::TaskContext;
 pub use core::{NodeStatus, Record};
 pub use documents::{RUN_KIND, RunFailure, RunStatus};
 pub use drive::{Drive, Observer, Policy, Status, Timers};
@@ -72,7 +80,9 @@ pub use engine::{Engine, Start};
 pub use error::{EngineError, ErrorKind};
 pub use failure::{Failure, Retry};
 pub use inbox::{Event, Refusal, Sent};
+pub use resources::Resources;
+pub use retries::Retries;
 pub use run::Run;
-pub use task::{Handler, TaskContext, TaskFuture, Tasks};
+pub use task::{Handler, Registration, TaskFuture, Tasks};
 pub use tokio_util::sync::CancellationToken;
 pub use view::{PendingEvent, RunSummary, RunView, RunsPage, RunsQuery, event_taken, runs};

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use jaren_durable::Session;
 use jaren_json::Value;
+use tracing::Instrument;
 
 use crate::documents::{RunStatus, SNAPSHOT, STATUS_LABEL};
 use crate::drive::{Attempts, Drive, Pilot, Status};
 use crate::engine::{Engine, session_id};
 use crate::error::EngineError;
 use crate::load::{self, Loaded};
+use crate::observe;
 
 /// A run of this process's interest. Any number of handles may exist; the one that drives claims the run.
 pub struct Run {
@@ -92,7 +94,12 @@ impl Run {
                 }
             }
         };
-        let ended = pilot.fly(&drive).await;
+        let ended = pilot.fly(&drive).instrument(observe::drive_span(&self.id)).await;
+        match &ended {
+            Err(error) => observe::failed(&self.id, error),
+            Ok(Status::Interrupted) => observe::interrupted(&self.id),
+            Ok(Status::Waiting { .. } | Status::Done { .. }) => {}
+        }
         let (session, attempts) = pilot.into_parts();
         self.attempts = attempts;
         if let Some(session) = session {

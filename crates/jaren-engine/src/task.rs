@@ -1,17 +1,21 @@
-//! The tasks that a host lends: handlers by name and version, and what a handler is told.
+//! The tasks that a host lends: handlers by name and version, and how each is to be run.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jaren_flow::{TaskEntry, TaskVersions};
 use jaren_json::Value;
 use serde::{Serialize, de::DeserializeOwned};
-use tokio_util::sync::CancellationToken;
 
+use crate::context::TaskContext;
 use crate::failure::{Failure, Retry};
+use crate::resources::Need;
+use crate::retries::Retries;
 
 /// What a handler returns: a future that the engine owns until it ends.
 pub type TaskFuture = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
@@ -32,39 +36,52 @@ where
     }
 }
 
-/// What a handler knows about the call, beside its `with` and its input.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct TaskContext {
-    /// The run's id.
-    pub run: Arc<str>,
-    /// The qualified state that the task works for, like `/states/pay`; empty in a stand-alone dag.
-    pub state: Arc<str>,
-    /// How many times the run has entered that state, this time included.
-    pub visit: u64,
-    /// The dag node; `task` for a work state that names a task directly.
-    pub node: Arc<str>,
-    /// The task's registered name.
-    pub task: Arc<str>,
-    /// The canonical activation key `[run, state, visit]`: the same after a crash, another one on the next visit.
-    /// Give it to the outside system that must not act twice.
-    pub key: Arc<str>,
-    /// 1 for the first time that this handle drives the node in this visit; not stored, so a new process starts at 1.
-    pub attempt: u32,
-    /// Cancelled when the run is interrupted or a sibling failed. A handler should then return soon.
-    pub cancel: CancellationToken,
+/// A handler that blocks its thread.
+pub(crate) type Blocking = dyn Fn(TaskContext, Value, Value) -> Result<Value, Failure> + Send + Sync;
+
+/// How a handler is called.
+#[derive(Clone)]
+pub(crate) enum Code {
+    Async(Arc<dyn Handler>),
+    Blocking(Arc<Blocking>),
 }
 
-struct Registered {
+/// One registered task.
+#[derive(Clone)]
+pub(crate) struct Registered {
     version: Option<Box<str>>,
     nested: BTreeMap<String, String>,
-    handler: Arc<dyn Handler>,
+    pub(crate) code: Code,
+    pub(crate) retries: Option<Retries>,
+    pub(crate) limit: Option<Duration>,
+    needs: Vec<Need>,
 }
 
 /// The handlers that documents may name, each with the version that documents must name with it (dag §7.8).
+///
+/// How a task is run (its retries, its time limit, its resources) is the host's business: no part of a document's or a
+/// run's identity, so that it can be changed while runs are under way.
+///
+/// ```
+/// use std::time::Duration;
+/// use jaren_engine::{Failure, Retries, TaskContext, Tasks};
+///
+/// struct Shop;
+///
+/// let mut tasks = Tasks::new();
+/// tasks
+///     .add("charge", "1", async |context: TaskContext, _: (), amount: f64| {
+///         let _shop = context.resource::<Shop>()?;
+///         Ok::<f64, Failure>(amount)
+///     })
+///     .retry(Retries::times(4))
+///     .time_limit(Duration::from_secs(30))
+///     .needs::<Shop>();
+/// ```
 #[derive(Clone, Default)]
 pub struct Tasks {
     registered: BTreeMap<Box<str>, Arc<Registered>>,
+    defects: Vec<String>,
 }
 
 impl Tasks {
@@ -75,7 +92,7 @@ impl Tasks {
 
     /// Registers a typed handler. `with` and the input are read into serde types, the answer is written from one; what
     /// does not fit is a failure of the node that names the member. A later registration of a name replaces it.
-    pub fn add<F, Fut, W, I, O, E>(&mut self, name: &str, version: &str, handler: F) -> &mut Self
+    pub fn add<F, Fut, W, I, O, E>(&mut self, name: &str, version: &str, handler: F) -> Registration<'_>
     where
         F: Fn(TaskContext, W, I) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, E>> + Send + 'static,
@@ -88,23 +105,41 @@ impl Tasks {
         let erased = move |context: TaskContext, with: Value, input: Value| {
             let handler = Arc::clone(&handler);
             async move {
-                let with = read::<W>(&with, "`with`")?;
-                let input = read::<I>(&input, "input")?;
-                let output = handler(context, with, input).await.map_err(Into::into)?;
-                jaren_json::to_value(&output).map_err(|error| unfit("output", &error))
+                let (with, input) = read(&with, &input)?;
+                write(&handler(context, with, input).await.map_err(Into::into)?)
             }
         };
         self.add_value(name, version, erased)
     }
 
+    /// Registers a typed handler that blocks its thread: it runs on one of the runtime's threads for blocking work.
+    ///
+    /// Nobody can stop a thread. A blocking handler that should end early looks at
+    /// [`cancel`](TaskContext::cancel) between its steps; until it has returned, its drive does not return either, its
+    /// resources are held, and no retry begins. An answer that comes after the time limit and the engine's grace is void.
+    pub fn add_blocking<F, W, I, O, E>(&mut self, name: &str, version: &str, handler: F) -> Registration<'_>
+    where
+        F: Fn(TaskContext, W, I) -> Result<O, E> + Send + Sync + 'static,
+        W: DeserializeOwned + 'static,
+        I: DeserializeOwned + 'static,
+        O: Serialize + 'static,
+        E: Into<Failure> + 'static,
+    {
+        let erased = move |context: TaskContext, with: Value, input: Value| {
+            let (with, input) = read(&with, &input)?;
+            write(&handler(context, with, input).map_err(Into::into)?)
+        };
+        self.insert(name, Some(version), BTreeMap::new(), Code::Blocking(Arc::new(erased)))
+    }
+
     /// Registers a dynamic handler.
-    pub fn add_value(&mut self, name: &str, version: &str, handler: impl Handler) -> &mut Self {
-        self.insert(name, Some(version.into()), Arc::new(handler))
+    pub fn add_value(&mut self, name: &str, version: &str, handler: impl Handler) -> Registration<'_> {
+        self.insert(name, Some(version), BTreeMap::new(), Code::Async(Arc::new(handler)))
     }
 
     /// Registers a dynamic handler that has no version: it serves stand-alone dags that keep no checkpoints.
-    pub fn add_unversioned(&mut self, name: &str, handler: impl Handler) -> &mut Self {
-        self.insert(name, None, Arc::new(handler))
+    pub fn add_unversioned(&mut self, name: &str, handler: impl Handler) -> Registration<'_> {
+        self.insert(name, None, BTreeMap::new(), Code::Async(Arc::new(handler)))
     }
 
     /// Registers a handler that is itself composed of tasks: `nested` are their versions by their paths inside it, which
@@ -115,26 +150,109 @@ impl Tasks {
         version: &str,
         nested: BTreeMap<String, String>,
         handler: impl Handler,
-    ) -> &mut Self {
-        let registered = Registered { version: Some(version.into()), nested, handler: Arc::new(handler) };
-        self.registered.insert(name.into(), Arc::new(registered));
-        self
+    ) -> Registration<'_> {
+        self.insert(name, Some(version), nested, Code::Async(Arc::new(handler)))
     }
 
-    fn insert(&mut self, name: &str, version: Option<Box<str>>, handler: Arc<dyn Handler>) -> &mut Self {
-        let registered = Registered { version, nested: BTreeMap::new(), handler };
+    fn insert(
+        &mut self,
+        name: &str,
+        version: Option<&str>,
+        nested: BTreeMap<String, String>,
+        code: Code,
+    ) -> Registration<'_> {
+        let version = version.map(Into::into);
+        let registered = Registered { version, nested, code, retries: None, limit: None, needs: Vec::new() };
         self.registered.insert(name.into(), Arc::new(registered));
-        self
+        Registration { tasks: self, name: name.into() }
     }
 
-    /// The handler of that name.
-    pub(crate) fn handler(&self, name: &str) -> Option<Arc<dyn Handler>> {
-        self.registered.get(name).map(|entry| Arc::clone(&entry.handler))
+    /// The task of that name.
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Registered>> {
+        self.registered.get(name)
+    }
+
+    /// The first thing that is wrong with how the tasks were registered.
+    pub(crate) fn defect(&self) -> Option<&str> {
+        self.defects.first().map(String::as_str)
+    }
+
+    /// Does any task declare a resource?
+    pub(crate) fn have_needs(&self) -> bool {
+        self.registered.values().any(|task| !task.needs.is_empty())
+    }
+
+    /// The declared resources of the task of that name.
+    pub(crate) fn needs(&self, name: &str) -> &[Need] {
+        self.registered.get(name).map_or(&[], |task| &task.needs)
     }
 }
 
-fn read<T: DeserializeOwned>(value: &Value, what: &str) -> Result<T, Failure> {
-    jaren_json::from_value(value).map_err(|error| unfit(what, &error))
+/// A task that was just registered, and how it is to be run.
+///
+/// What makes no sense here (a time limit of nothing, a longest pause below the first one) is an error of the first
+/// start or opening of a run ([`ErrorKind::Invalid`](crate::ErrorKind::Invalid)).
+#[derive(Debug)]
+pub struct Registration<'a> {
+    tasks: &'a mut Tasks,
+    name: Box<str>,
+}
+
+impl Registration<'_> {
+    /// Tries failed attempts again, inside one execution of the node; without this nothing is retried. The pauses go by
+    /// the engine's clock, their length by its random source. Neither attempts nor pauses are stored: a drive that was
+    /// interrupted in a pause leaves a run that starts the node at once, and from the first attempt, when it is driven
+    /// again.
+    #[expect(clippy::must_use_candidate, reason = "it is done when it is called")]
+    #[expect(clippy::return_self_not_must_use, reason = "it is done when it is called")]
+    pub fn retry(self, retries: Retries) -> Self {
+        if let Some(defect) = retries.defect() {
+            self.refuse(&format!("the retry policy makes no sense: {defect}"))
+        } else {
+            self.change(|task| task.retries = Some(retries))
+        }
+    }
+
+    /// Gives each attempt so long, by the engine's clock. Then its [`cancel`](TaskContext::cancel) is cancelled; an
+    /// answer that comes within the engine's grace still counts, and else the attempt has failed with `JE0008`, which
+    /// may be retried.
+    #[expect(clippy::return_self_not_must_use, reason = "it is done when it is called")]
+    pub fn time_limit(self, limit: Duration) -> Self {
+        if limit.is_zero() {
+            self.refuse("a time limit needs some time")
+        } else {
+            self.change(|task| task.limit = Some(limit))
+        }
+    }
+
+    /// Says that the task cannot do without a resource of this type: a run of a document that names the task is not
+    /// driven without it, and that is told before anything is executed.
+    #[expect(clippy::return_self_not_must_use, reason = "it is done when it is called")]
+    pub fn needs<T: Any + Send + Sync>(self) -> Self {
+        self.change(|task| task.needs.push(Need::of::<T>()))
+    }
+
+    fn change(self, change: impl FnOnce(&mut Registered)) -> Self {
+        if let Some(task) = self.tasks.registered.get_mut(&self.name) {
+            change(Arc::make_mut(task));
+        }
+        self
+    }
+
+    fn refuse(self, what: &str) -> Self {
+        self.tasks.defects.push(format!("the task {:?} is registered wrongly: {what}", self.name));
+        self
+    }
+}
+
+fn read<W: DeserializeOwned, I: DeserializeOwned>(with: &Value, input: &Value) -> Result<(W, I), Failure> {
+    let with = jaren_json::from_value(with).map_err(|error| unfit("`with`", &error))?;
+    let input = jaren_json::from_value(input).map_err(|error| unfit("input", &error))?;
+    Ok((with, input))
+}
+
+fn write(output: &impl Serialize) -> Result<Value, Failure> {
+    jaren_json::to_value(output).map_err(|error| unfit("output", &error))
 }
 
 /// The same value would fail again, so nobody needs to try.

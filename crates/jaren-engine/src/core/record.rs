@@ -1,7 +1,10 @@
-//! What a run tells whoever watches it: the format's trace records, and two of our own for progress.
+//! What a run tells whoever watches it: the format's trace records, and some of our own for progress.
+
+use std::time::Duration;
 
 use jaren_json::{Object, Str, Value, value};
 
+use crate::failure::Failure;
 use crate::numbers::count;
 
 /// How a node of a dag ended (dag §7.4).
@@ -43,6 +46,35 @@ pub enum Record {
         node: Str,
         /// The attempt, from 1.
         attempt: u32,
+    },
+    /// An attempt at a task failed, and another one follows after a pause. Not part of the format's trace.
+    Retry {
+        /// The qualified state.
+        state: Str,
+        /// Its visit.
+        visit: u64,
+        /// The dag node.
+        node: Str,
+        /// The attempt that failed, from 1.
+        attempt: u32,
+        /// What the task said.
+        failure: Failure,
+        /// How long until the next one, by the engine's clock.
+        pause: Duration,
+    },
+    /// A task tells how far it has come ([`TaskContext::progress`](crate::TaskContext::progress)), on a thread of its
+    /// own, between its `Started` and its `Node`. Not part of the format's trace.
+    Progress {
+        /// The qualified state.
+        state: Str,
+        /// Its visit.
+        visit: u64,
+        /// The dag node.
+        node: Str,
+        /// The attempt, from 1.
+        attempt: u32,
+        /// What it says.
+        value: Value,
     },
     /// A node settled.
     Node {
@@ -100,6 +132,15 @@ impl Record {
             Record::Started { state, visit, node, attempt } => value!({
                 "type": "started", "state": state, "activation": count(*visit),
                 "id": node, "attempt": *attempt,
+            }),
+            Record::Retry { state, visit, node, attempt, failure, pause } => value!({
+                "type": "retry", "state": state, "activation": count(*visit), "id": node, "attempt": *attempt,
+                "code": failure.code.as_deref(), "message": &*failure.message,
+                "pause": pause.as_secs_f64() * 1e3,
+            }),
+            Record::Progress { state, visit, node, attempt, value } => value!({
+                "type": "progress", "state": state, "activation": count(*visit),
+                "id": node, "attempt": *attempt, "value": value,
             }),
             Record::Node { state, visit, node, status, ms } => value!({
                 "type": "node", "state": state, "activation": count(*visit),

@@ -5,7 +5,6 @@ mod ledger;
 mod pilot;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use jaren_host::Millis;
@@ -14,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::pilot::{Attempts, Pilot};
 use crate::core::Record;
+use crate::resources::Resources;
 
 /// Which save points travel together in one durable commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub struct Drive {
     pub cancel: CancellationToken,
     /// Told what happens.
     pub observer: Option<Arc<dyn Observer>>,
+    /// What tasks may ask for, before those of the engine.
+    pub resources: Resources,
 }
 
 impl Drive {
@@ -74,13 +76,12 @@ impl Drive {
         self
     }
 
-    /// A panic of the observer is its own affair.
-    pub(crate) fn tell(&self, record: &Record) {
-        if let Some(observer) = &self.observer
-            && catch_unwind(AssertUnwindSafe(|| observer.record(record))).is_err()
-        {
-            tracing::warn!(target: "jaren::engine", "an observer panicked; the run goes on");
-        }
+    /// The same with resources for this drive alone: a lease, a connection. They are held until every task of the drive
+    /// has ended, whatever ended it.
+    #[must_use]
+    pub fn with_resources(mut self, resources: Resources) -> Self {
+        self.resources = resources;
+        self
     }
 }
 
@@ -90,11 +91,13 @@ impl fmt::Debug for Drive {
             .field("timers", &self.timers)
             .field("cancelled", &self.cancel.is_cancelled())
             .field("observed", &self.observer.is_some())
+            .field("resources", &self.resources)
             .finish()
     }
 }
 
-/// Watches a run. It is called between steps and should return soon; it cannot change anything.
+/// Watches a run. It is called between steps, and by tasks that tell of their progress and their retries, possibly by
+/// several at once; it should return soon, and cannot change anything.
 pub trait Observer: Send + Sync + 'static {
     /// One thing happened.
     fn record(&self, record: &Record);

@@ -2,25 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jaren_durable::{Seq, Session, StorageError};
-use jaren_host::Clock;
 use jaren_json::{Str, Value};
 use tokio::task::JoinError;
 
 use super::ledger::{Flight, Flown, Landing, Ledger};
 use super::{Drive, Status, Timers};
+use crate::attempt::Lent;
 use crate::core::{Arrival, Event, NodeStatus, Output, Phase, Record, RunState, StartTask};
-use crate::crew::{Crew, Ended, call_of};
+use crate::crew::{Crew, Ended};
 use crate::documents::{INBOX, RunFailure};
 use crate::engine::Inner;
 use crate::error::EngineError;
+use crate::limits;
 use crate::load;
 use crate::numbers;
-
-/// The longest sleep before the clock is asked again: a clock may be set, and a machine may have slept.
-const CLOCK_RECHECK: Duration = Duration::from_secs(1);
+use crate::observe::Teller;
+use crate::time;
 
 /// What waits for a save point to be durable.
 enum Held {
@@ -28,7 +27,7 @@ enum Held {
     Show(Record),
 }
 
-/// How often each node of the present activation was started by this handle.
+/// How often each node of the present activation was started by this handle, retries included.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     key: Str,
@@ -43,6 +42,12 @@ impl Attempts {
         let count = self.nodes.entry(call.id.clone()).or_default();
         *count = count.saturating_add(1);
         *count
+    }
+
+    fn retried(&mut self, node: &Str, retries: u32) {
+        if let Some(count) = self.nodes.get_mut(node) {
+            *count = count.saturating_add(retries);
+        }
     }
 }
 
@@ -72,6 +77,8 @@ pub(crate) struct Pilot {
     seen: BTreeSet<Arc<str>>,
     /// The store failed, or somebody else holds the run: nothing can be saved any more.
     broken: Option<EngineError>,
+    /// What tasks are lent, and who is told what happens; set when the drive begins.
+    lent: Arc<Lent>,
     /// Somebody may want the records.
     watched: bool,
     /// The caller's token was cancelled.
@@ -112,6 +119,7 @@ impl Pilot {
             holding: 0,
             seen: BTreeSet::new(),
             broken: None,
+            lent: Arc::default(),
             watched: true,
             stopping: false,
             course: Course::Ahead,
@@ -134,7 +142,7 @@ impl Pilot {
 
     /// Drives until the run rests, ends, fails or is interrupted; every task is joined before it returns.
     pub(crate) async fn fly(&mut self, drive: &Drive) -> Result<Status, EngineError> {
-        self.watched = drive.observer.is_some();
+        self.lend(drive)?;
         self.board().await?;
         let mut grace = std::pin::pin!(tokio::time::sleep(self.engine.grace));
         loop {
@@ -157,18 +165,30 @@ impl Pilot {
                 () = drive.cancel.cancelled(), if !self.stopping => Woken::Stop,
                 () = &mut grace, if self.course == Course::Leaving => Woken::GraceOver,
                 moved = moved(self.ledger.session.as_ref()), if parked.is_some() => Woken::Moved(moved),
-                () = until(&*self.engine.clock, parked), if parked.is_some() => Woken::Due,
+                () = until(&self.engine, parked), if parked.is_some() => Woken::Due,
             };
-            if let Err(error) = self.wake(woken, drive).await {
+            if let Err(error) = self.wake(woken).await {
                 self.break_off(error);
             }
         }
     }
 
-    async fn wake(&mut self, woken: Woken, drive: &Drive) -> Result<(), EngineError> {
+    /// Gathers what the tasks of this drive are lent. What they cannot do without must be there.
+    fn lend(&mut self, drive: &Drive) -> Result<(), EngineError> {
+        let Inner { clock, random, grace, resources, tasks, .. } = &*self.engine;
+        let teller = Teller::new(self.run.clone(), drive.observer.clone());
+        self.watched = teller.is_watched();
+        let resources = drive.resources.or(resources);
+        limits::check_resources(self.state.workflow(), tasks, &resources)?;
+        let (clock, random, grace) = (clock.clone(), random.clone(), *grace);
+        self.lent = Arc::new(Lent { clock, random, grace, resources, teller });
+        Ok(())
+    }
+
+    async fn wake(&mut self, woken: Woken) -> Result<(), EngineError> {
         match woken {
-            Woken::Landed(flown) => self.land(flown, drive).await?,
-            Woken::Ended(Some(ended)) => self.settle(ended, drive),
+            Woken::Landed(flown) => self.land(flown).await?,
+            Woken::Ended(Some(ended)) => self.settle(ended),
             Woken::Ended(None) => {}
             Woken::Stop => self.stopping = true,
             Woken::GraceOver => {
@@ -244,7 +264,7 @@ impl Pilot {
             && entry.key().0 <= durable
         {
             match entry.remove() {
-                Held::Show(record) => drive.tell(&record),
+                Held::Show(record) => self.tell(&record),
                 Held::Start(call) => self.start(call, drive),
             }
         }
@@ -256,22 +276,26 @@ impl Pilot {
         }
         let attempt = self.attempts.next(&call);
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
-        drive.tell(&Record::Started { state, visit, node, attempt });
-        let token = self.crew.token(call.activation);
-        let (handler, context) = call_of(&self.engine.tasks, self.run.clone(), &call, attempt, token);
-        self.crew.start(call, handler, context, Some(self.engine.clock.clone()));
+        self.tell(&Record::Started { state, visit, node, attempt });
+        self.crew.start(&self.engine.tasks, &self.run, call, attempt, &self.lent);
+    }
+
+    fn tell(&self, record: &Record) {
+        self.lent.teller.tell(record);
     }
 
     /// A task ended. After a sibling's failure its answer is void; after an interruption only an error is, because
     /// the task was asked to stop.
-    fn settle(&mut self, ended: Ended, drive: &Drive) {
-        let Ended { activation, node, id, state, visit, result, ms } = ended;
+    fn settle(&mut self, ended: Ended) {
+        let Ended { activation, node, id, state, visit, result, retries, ms } = ended;
+        self.attempts.retried(&id, retries);
         let void =
             !self.crew.is_live(activation) || self.broken.is_some() || (self.stopping && result.is_err());
         if void {
             let status = NodeStatus::Aborted;
-            return drive.tell(&Record::Node { state, visit, node: id, status, ms });
+            return self.tell(&Record::Node { state, visit, node: id, status, ms });
         }
+        let result = result.and_then(limits::check_answer);
         self.feed(Event::Settled { activation, node, result, ms });
     }
 }
@@ -343,7 +367,7 @@ impl Pilot {
         self.wait_here().await
     }
 
-    async fn land(&mut self, flown: Result<Box<Flown>, JoinError>, drive: &Drive) -> Result<(), EngineError> {
+    async fn land(&mut self, flown: Result<Box<Flown>, JoinError>) -> Result<(), EngineError> {
         let durable = match self.ledger.land(flown) {
             Ok(Landing::Durable(durable)) => durable,
             Ok(Landing::Exists) => return Err(EngineError::fenced()),
@@ -362,8 +386,7 @@ impl Pilot {
             self.seen.remove(&**id);
         }
         let (generation, saves) = (durable.generation, durable.saves);
-        tracing::debug!(target: "jaren::engine", run = &*self.run, generation, saves, "committed");
-        drive.tell(&Record::Committed { generation, saves });
+        self.tell(&Record::Committed { generation, saves });
         if durable.met && self.broken.is_none() && !matches!(self.state.phase(), Phase::Failed(_)) {
             self.arrivals().await?;
         }
@@ -429,15 +452,9 @@ async fn moved(session: Option<&Session>) -> Result<Seq, StorageError> {
 }
 
 /// Ends when the clock has reached the deadline.
-async fn until(clock: &dyn Clock, deadline: Option<f64>) {
-    let Some(deadline) = deadline else { return std::future::pending().await };
-    loop {
-        let left = deadline - numbers::to_statechart(clock.now());
-        if left <= 0.0 {
-            return;
-        }
-        // A fraction of a millisecond is slept as a whole one.
-        let left = Duration::try_from_secs_f64(left.ceil() / 1e3).unwrap_or(CLOCK_RECHECK);
-        tokio::time::sleep(left.min(CLOCK_RECHECK)).await;
+async fn until(engine: &Inner, deadline: Option<f64>) {
+    match deadline {
+        Some(deadline) => time::until(&*engine.clock, numbers::from_statechart(deadline)).await,
+        None => std::future::pending().await,
     }
 }

@@ -7,10 +7,12 @@ use jaren_durable::BoxFuture;
 use jaren_flow::dag::{Dag, Node};
 use jaren_json::{Object, Report, Str, Value};
 
+use super::workflows::lent;
 use super::{StoreError, store_failed};
+use crate::attempt::Lent;
 use crate::core::dataflow::{DagRun, Surroundings, TaskCall};
 use crate::core::{Cause, NodeStatus, Record, RunError, StartTask};
-use crate::crew::{Crew, call_of};
+use crate::crew::Crew;
 use crate::drive::Drive;
 use crate::task::Tasks;
 
@@ -101,9 +103,12 @@ impl Dags {
             _ => None,
         };
         let saved = self.load(&call, identity.as_ref()).await?;
+        let run: Arc<str> = Arc::from(&*call.run);
         let mut turn = Turn {
             dags: self,
             call: &call,
+            lent: lent(&run, &call.drive),
+            run,
             identity: identity.as_ref(),
             crew: Crew::default(),
             todo: Todo { keeps: self.store.is_some(), ops: VecDeque::new() },
@@ -167,6 +172,8 @@ impl Surroundings for Todo {
 struct Turn<'a> {
     dags: &'a Dags,
     call: &'a DagCall,
+    run: Arc<str>,
+    lent: Arc<Lent>,
     identity: Option<&'a Value>,
     crew: Crew,
     todo: Todo,
@@ -247,13 +254,11 @@ impl Turn<'_> {
             with: call.with,
             input: call.input,
         };
-        let token = self.crew.token(ACTIVATION);
-        let (handler, context) = call_of(&self.dags.tasks, Arc::from(&*self.call.run), &start, 1, token);
-        self.crew.start(start, handler, context, None);
+        self.crew.start(&self.dags.tasks, &self.run, start, 1, &self.lent);
     }
 
     fn tell(&self, id: &Str, status: NodeStatus, ms: f64) {
         let record = Record::Node { state: Str::default(), visit: 1, node: id.clone(), status, ms };
-        self.call.drive.tell(&record);
+        self.lent.teller.tell(&record);
     }
 }

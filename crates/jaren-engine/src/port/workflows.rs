@@ -8,12 +8,14 @@ use jaren_flow::workflow::Workflow;
 use jaren_json::{Report, Str, Value};
 
 use super::{StoreError, store_failed};
+use crate::attempt::Lent;
 use crate::core::{
     Arrival, Cause, Event, NodeStatus, Output, Phase, Record, RunError, RunState, SaveCause, SavePoint,
     StartTask,
 };
-use crate::crew::{Crew, Ended as TaskEnded, call_of};
+use crate::crew::{Crew, Ended as TaskEnded};
 use crate::drive::Drive;
+use crate::observe::Teller;
 use crate::task::Tasks;
 
 /// Where a host keeps the snapshots of its runs (workflow §5).
@@ -158,7 +160,9 @@ impl Workflows {
                 format!("the run has generation {generation}, not the expected one"),
             ));
         }
-        let mut turn = Turn { runs: self, call, state, crew: Crew::default() };
+        let run: Arc<str> = Arc::from(&*call.run);
+        let lent = lent(&run, &call.drive);
+        let mut turn = Turn { runs: self, call, run, state, crew: Crew::default(), lent };
         let ended = turn.run().await;
         for task in turn.crew.dismiss().await {
             turn.aborted(task);
@@ -169,6 +173,12 @@ impl Workflows {
 
 fn live(call: &Call) -> Result<(), RunError> {
     if call.drive.cancel.is_cancelled() { Err(interrupted()) } else { Ok(()) }
+}
+
+/// What the tasks of one call are lent.
+pub(super) fn lent(run: &Arc<str>, drive: &Drive) -> Arc<Lent> {
+    let teller = Teller::new(run.clone(), drive.observer.clone());
+    Arc::new(Lent { teller, resources: drive.resources.clone(), ..Lent::default() })
 }
 
 fn interrupted() -> RunError {
@@ -198,8 +208,10 @@ impl Drop for Busy<'_> {
 struct Turn<'a> {
     runs: &'a Workflows,
     call: &'a Call,
+    run: Arc<str>,
     state: RunState,
     crew: Crew,
+    lent: Arc<Lent>,
 }
 
 impl Turn<'_> {
@@ -240,7 +252,7 @@ impl Turn<'_> {
 
     fn aborted(&self, task: TaskEnded) {
         let TaskEnded { id: node, state, visit, ms, .. } = task;
-        self.call.drive.tell(&Record::Node { state, visit, node, status: NodeStatus::Aborted, ms });
+        self.lent.teller.tell(&Record::Node { state, visit, node, status: NodeStatus::Aborted, ms });
     }
 
     /// Feeds the core and does what it says, in order: nothing behind a save point happens before it is stored.
@@ -253,7 +265,7 @@ impl Turn<'_> {
                 // A store of the host's keeps no inbox: the call's event is gone with the call.
                 Output::Refused(_) => {}
                 Output::Abandon { activation } => self.crew.abandon(activation),
-                Output::Record { record, .. } => self.call.drive.tell(&record),
+                Output::Record { record, .. } => self.lent.teller.tell(&record),
             }
         }
         Ok(step.phase)
@@ -262,10 +274,8 @@ impl Turn<'_> {
     fn start(&mut self, call: StartTask) {
         let attempt = 1;
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
-        self.call.drive.tell(&Record::Started { state, visit, node, attempt });
-        let token = self.crew.token(call.activation);
-        let (handler, context) = call_of(&self.runs.tasks, Arc::from(&*self.call.run), &call, attempt, token);
-        self.crew.start(call, handler, context, None);
+        self.lent.teller.tell(&Record::Started { state, visit, node, attempt });
+        self.crew.start(&self.runs.tasks, &self.run, call, attempt, &self.lent);
     }
 
     async fn save(&mut self, point: &SavePoint) -> Result<(), RunError> {

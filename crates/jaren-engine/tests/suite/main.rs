@@ -1,6 +1,7 @@
 //! The engine over memory storage: runs, events, timers, failures, crashes and rivals.
 #![cfg(test)]
 
+mod attempts;
 mod commits;
 mod core;
 mod crash;
@@ -9,6 +10,7 @@ mod failures;
 mod faulty;
 mod interrupt;
 mod orders;
+mod resources;
 mod rivals;
 mod runs;
 mod support;

@@ -1,6 +1,6 @@
 //! Deadlines by the host's clock, and events that come before them.
 
-use jaren_engine::{Drive, Engine, Event, Start, Status};
+use jaren_engine::{Drive, Engine, Event, RunStatus, Start, Status};
 use jaren_host::Millis;
 use jaren_json::{Value, value};
 
@@ -39,6 +39,22 @@ async fn a_parked_drive_wakes_when_the_clock_reaches_its_deadline() {
     world.clock.advance(60_000);
     assert_eq!(driving.await.unwrap(), done(value!(2)));
     assert_eq!(world.view("r").await.state, "/states/late");
+}
+
+/// Nothing is slept: neither the runtime's time nor the system's passes.
+#[tokio::test]
+async fn days_pass_in_an_instant() {
+    let world = World::new();
+    let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let driving = tokio::spawn(async move { run.drive(Drive::new()).await.unwrap() });
+    while world.view("r").await.status != RunStatus::Waiting {
+        tokio::task::yield_now().await;
+    }
+    world.clock.advance(59_999);
+    tokio::task::yield_now().await;
+    assert!(!driving.is_finished());
+    world.clock.advance(86_400_000);
+    assert_eq!(driving.await.unwrap(), done(value!(2)));
 }
 
 #[tokio::test(start_paused = true)]
