@@ -2,13 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jaren_durable::{Retry, StorageError, StorageErrorKind};
 use rusqlite::Connection;
 
 use crate::fault::Fault;
 use crate::open;
+use crate::place;
 use crate::read::ReadFault;
 
 pub(crate) const BACKUP: &str = "back up the store";
@@ -21,12 +22,10 @@ pub(crate) fn write(connection: &Connection, target: &Path) -> Result<(), ReadFa
         let message = format!("{} exists; name a file that does not", target.display());
         return Err(StorageError::new(StorageErrorKind::Invalid, Retry::Never, BACKUP, message).into());
     }
-    let partial = partial(target);
+    let partial = place::beside(target, ".partial");
     // What a broken-off backup left, its log above all: it would be taken for this copy's.
     for suffix in ["", "-wal", "-shm"] {
-        let mut name = partial.clone().into_os_string();
-        name.push(suffix);
-        match fs::remove_file(name) {
+        match fs::remove_file(place::beside(&partial, suffix)) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
             _ => {}
         }
@@ -48,17 +47,13 @@ fn copy(connection: &Connection, partial: &Path) -> Result<(), ReadFault> {
         let message = "the name of the copy is not valid Unicode";
         return Err(StorageError::new(StorageErrorKind::Invalid, Retry::Never, BACKUP, message).into());
     };
+    let source = connection.path().map_or(partial, Path::new);
+    place::create_like(partial, source).map_err(|error| ReadFault::from(unwritable(partial, error)))?;
     connection.execute("VACUUM INTO ?1", [name])?;
     let copied = Connection::open(partial)?;
     open::switch_to_log(&copied)?;
     copied.close().map_err(|(_, error)| Fault::definite(error))?;
     Ok(())
-}
-
-fn partial(target: &Path) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(".partial");
-    name.into()
 }
 
 #[cfg(unix)]

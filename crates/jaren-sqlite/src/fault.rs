@@ -1,5 +1,6 @@
 //! From SQLite's errors to ours: which kind each is, and what may be done about it.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ pub(crate) struct Fault {
     /// The disk or the file as a whole is not to be trusted with further writes.
     pub(crate) distrust: bool,
     message: &'static str,
-    source: Option<Arc<rusqlite::Error>>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl Fault {
@@ -46,6 +47,12 @@ impl Fault {
         Self { kind: StorageErrorKind::Corrupt, retry: Retry::Never, distrust: false, message, source: None }
     }
 
+    /// The name of the store, or of its log, no longer stands for the file that is open.
+    pub(crate) fn replaced() -> Self {
+        let message = "the store's files were removed or replaced while they were open; nothing was changed, put them back or open the store anew";
+        Self { kind: StorageErrorKind::Missing, retry: Retry::Never, distrust: true, message, source: None }
+    }
+
     /// Somebody else kept the store for too long.
     pub(crate) fn busy(message: &'static str) -> Self {
         Self {
@@ -60,8 +67,9 @@ impl Fault {
     /// What a storage answers that this failure has stopped: the new request was not even tried.
     pub(crate) fn refusal(&self) -> Self {
         let message = "an earlier failure stopped all writing; nothing was changed, open the store anew";
-        let source = self.source.clone();
-        Self { kind: StorageErrorKind::Poisoned, retry: Retry::Never, distrust: true, message, source }
+        let cause: Arc<dyn Error + Send + Sync> = Arc::new(self.error("write to the store"));
+        let (kind, retry, source) = (StorageErrorKind::Poisoned, Retry::Never, Some(cause));
+        Self { kind, retry, distrust: true, message, source }
     }
 
     /// The error for one caller.

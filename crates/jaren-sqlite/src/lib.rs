@@ -52,6 +52,7 @@ mod integrity;
 mod jobs;
 mod open;
 mod options;
+mod place;
 mod prune;
 mod read;
 mod readers;
@@ -93,15 +94,17 @@ pub struct SqliteStorage {
 impl SqliteStorage {
     /// Opens a store for reading and writing, and creates it if the options say so.
     ///
-    /// It blocks for a few milliseconds. Errors tell a folder, a file of another program, a later release's store,
-    /// a missing folder or store, and missing permissions apart; none of them changes anything.
+    /// A new file is readable by its owner alone. It blocks for a few milliseconds. Errors tell a folder, a file of
+    /// another program, a later release's store, a missing folder or store, and missing permissions apart; none of them
+    /// changes anything.
     pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StorageError> {
         let path = path.as_ref();
         let found = open::inspect(path)?;
         if found != Found::Ours && !options.create {
             return Err(open::missing(path));
         }
-        open::check_writable(path, found)?;
+        open::prepare(path, found)?;
+        let path = &*open::resolve(path)?;
         open::create(path)?;
         let watch = Arc::new(Watch::default());
         let writer = writer::start(path, options, watch.clone())?;
@@ -118,6 +121,7 @@ impl SqliteStorage {
         if open::inspect(path)? != Found::Ours {
             return Err(open::missing(path));
         }
+        let path = &*open::resolve(path)?;
         let source = ReaderSource::new(path);
         let watch = Arc::new(Watch::default());
         watch.start(source.clone()).map_err(|error| {
@@ -128,7 +132,7 @@ impl SqliteStorage {
         Ok(Self { path: path.to_owned(), readers: Readers::new(source), watch, writer: None })
     }
 
-    /// Where the file is.
+    /// Where the file is, whatever links led to it.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_durable::{Retry, StorageError, StorageErrorKind};
@@ -10,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::fault::Fault;
 use crate::options::Durability;
+use crate::place::{self, Identity};
 use crate::schema;
 
 /// How long a connection waits for another process inside SQLite.
@@ -61,9 +63,8 @@ pub(crate) fn inspect(path: &Path) -> Result<Found, StorageError> {
 /// which it was created is gone. SQLite cannot read a file with such a journal without writing.
 fn is_finished(path: &Path, header: &[u8]) -> bool {
     const WRITE_AHEAD_LOG: u8 = 2;
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    let journal_is_empty = fs::metadata(journal).map_or(true, |metadata| metadata.len() == 0);
+    let journal_is_empty =
+        fs::metadata(place::beside(path, "-journal")).map_or(true, |metadata| metadata.len() == 0);
     journal_is_empty && header.get(18) == Some(&WRITE_AHEAD_LOG)
 }
 
@@ -120,10 +121,24 @@ fn inaccessible(path: &Path, error: std::io::Error) -> StorageError {
     StorageError::new(kind, Retry::Never, OPEN, message).with_source(error)
 }
 
-/// Refuses a file or folder that this process may not write, before SQLite tries.
-pub(crate) fn check_writable(path: &Path, found: Found) -> Result<(), StorageError> {
+/// The one name of a file that exists. The files beside a store are beside what a link leads to: whoever opens the store
+/// by another name must find the same locks.
+pub(crate) fn resolve(path: &Path) -> Result<PathBuf, StorageError> {
+    fs::canonicalize(path).map_err(|error| inaccessible(path, error))
+}
+
+/// Creates a file that is missing, and refuses one that this process may not write, before SQLite tries.
+pub(crate) fn prepare(path: &Path, found: Found) -> Result<(), StorageError> {
     if found == Found::Nothing {
-        return Ok(()); // creating it tells
+        return place::create(path).map_err(|error| {
+            let kind = match error.kind() {
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => StorageErrorKind::ReadOnly,
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageErrorKind::Full,
+                _ => StorageErrorKind::Io,
+            };
+            let message = format!("{} cannot be created; check its folder's permissions", path.display());
+            StorageError::new(kind, Retry::Never, OPEN, message).with_source(error)
+        });
     }
     match fs::OpenOptions::new().write(true).open(path) {
         Ok(_) => Ok(()),
@@ -235,12 +250,19 @@ pub(crate) fn writer(path: &Path, durability: Durability) -> rusqlite::Result<Co
 /// Where readers' connections come from.
 #[derive(Debug, Clone)]
 pub(crate) struct ReaderSource {
-    path: PathBuf,
+    path: Arc<Path>,
+    identity: Option<Identity>,
 }
 
 impl ReaderSource {
     pub(crate) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned() }
+        Self { path: path.into(), identity: Identity::of(path) }
+    }
+
+    /// Refuses to read on when the store's name stands for another file, or for none: a reader would see the old one
+    /// for ever.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        if Identity::of(&self.path) == self.identity { Ok(()) } else { Err(Fault::replaced()) }
     }
 
     /// A connection that cannot write.
@@ -260,9 +282,7 @@ impl ReaderSource {
     }
 
     fn log_holds_commits(&self) -> bool {
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
+        fs::metadata(place::beside(&self.path, "-wal")).is_ok_and(|metadata| metadata.len() > 0)
     }
 
     fn connect_immutable(&self) -> rusqlite::Result<Connection> {

@@ -298,7 +298,7 @@ pub(crate) fn documents(
     bind(&mut statement, ":at", point.at)?;
     if let Some(after) = &query.after {
         let (member, key) = row::key(after);
-        bind(&mut statement, ":kind", row::kind(query.scope.unwrap_or(after.scope()), after.kind()))?;
+        bind(&mut statement, ":kind", row::kind(query.scope.unwrap_or_else(|| after.scope()), after.kind()))?;
         bind(&mut statement, ":member", member)?;
         bind(&mut statement, ":key", key)?;
     }

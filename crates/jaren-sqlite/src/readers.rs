@@ -52,6 +52,7 @@ impl Readers {
         let (idle, permits, source) = (self.idle.clone(), self.permits.clone(), self.source.clone());
         let on_thread = move || {
             let _permit = permit;
+            source.check()?;
             let pooled = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let connection = match pooled {
                 Some(connection) => connection,

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use crate::fault::Fault;
 use crate::open;
+use crate::place;
 use crate::read::ReadFault;
 use crate::schema::{WITH_BULK, WITH_JOBS};
 
@@ -74,7 +75,5 @@ fn unsigned(column: i64) -> u64 {
 
 /// The log of a store that nobody has open does not exist.
 fn file_bytes(path: &Path, suffix: &str) -> u64 {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    fs::metadata(name).map_or(0, |metadata| metadata.len())
+    fs::metadata(place::beside(path, suffix)).map_or(0, |metadata| metadata.len())
 }

@@ -5,10 +5,12 @@
 //! pass `next` too, cannot come again before it.
 
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
+use crate::place::{self, Identity};
 
 /// How long a writer waits for its turn before it reports that the store is busy.
 const WAIT_MAX: Duration = Duration::from_secs(30);
@@ -20,16 +22,24 @@ const PAUSE: Duration = Duration::from_micros(200);
 pub(crate) struct Turn {
     main: File,
     next: File,
+    store: Open,
+}
+
+/// The files that are written in a turn, which must still have their names: what is written to a file without a name is
+/// lost.
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    identity: Option<Identity>,
+    log: PathBuf,
+    /// Known after the first turn, in which SQLite opens the log. It is there as long as the store is open.
+    log_identity: OnceLock<Identity>,
 }
 
 impl Turn {
     pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
-        let open = |suffix: &str| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            File::options().create(true).truncate(false).write(true).open(name)
-        };
-        Ok(Self { main: open("-turn")?, next: open("-next")? })
+        let (main, next) = (place::open_beside(path, "-turn")?, place::open_beside(path, "-next")?);
+        Ok(Self { main, next, store: Open::new(path) })
     }
 
     /// Waits for this process's turn, and runs the work in it.
@@ -39,9 +49,34 @@ impl Turn {
         let main = lock(&self.main, deadline);
         release(&self.next);
         main?;
-        let result = work();
+        let result = self.store.check().and_then(|()| work());
+        self.store.note_log();
         release(&self.main);
         result
+    }
+}
+
+impl Open {
+    fn new(path: &Path) -> Self {
+        let (identity, log) = (Identity::of(path), place::beside(path, "-wal"));
+        Self { path: path.to_owned(), identity, log, log_identity: OnceLock::new() }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let replaced = |path: &Path, opened: Option<&Identity>| Identity::of(path).as_ref() != opened;
+        let log = self.log_identity.get();
+        if replaced(&self.path, self.identity.as_ref()) || (log.is_some() && replaced(&self.log, log)) {
+            return Err(Fault::replaced());
+        }
+        Ok(())
+    }
+
+    fn note_log(&self) {
+        if self.log_identity.get().is_none()
+            && let Some(found) = Identity::of(&self.log)
+        {
+            let _ = self.log_identity.set(found); // nobody else sets it: turns are taken one by one
+        }
     }
 }
 

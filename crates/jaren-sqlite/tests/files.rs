@@ -199,3 +199,95 @@ async fn an_unfinished_creation_holds_nothing_and_is_finished_by_the_next_openin
     note(&storage, "s", 1).await;
     assert!(SqliteStorage::open_read_only(&path).is_ok());
 }
+
+#[cfg(unix)]
+fn modes(folder: &Path) -> BTreeMap<String, u32> {
+    use std::os::unix::fs::MetadataExt;
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().mode() & 0o777))
+        .collect()
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_store_and_its_copies_are_their_owner_s_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let storage = Arc::new(SqliteStorage::open(at("a.db"), SqliteOptions::new()).unwrap());
+    note(&storage, "a", 1).await;
+    storage.backup(at("copy.db")).await.unwrap();
+    let found = modes(folder.path());
+    assert!(found.len() >= 6 && found.values().all(|mode| *mode == 0o600), "{found:?}");
+    storage.close().await;
+
+    // What the owner has opened to others stays open to them, with all that is beside it.
+    for name in ["a.db", "shared.db"] {
+        std::fs::File::options().create(true).append(true).open(at(name)).unwrap();
+        std::fs::set_permissions(at(name), PermissionsExt::from_mode(0o660)).unwrap();
+        let storage = Arc::new(SqliteStorage::open(at(name), SqliteOptions::new()).unwrap());
+        note(&storage, "b", 1).await;
+        storage.backup(at(&format!("copy-of-{name}"))).await.unwrap();
+    }
+    let found = modes(folder.path());
+    let open = found.iter().filter(|(name, _)| *name != "copy.db").all(|(_, mode)| *mode == 0o660);
+    assert!(open, "{found:?}");
+}
+
+// The turns of a store that has two names are one: the lock files are beside the file, not beside the link.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_store_is_one_by_whatever_link_it_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (links, stores) = (folder.path().join("links"), folder.path().join("stores"));
+    std::fs::create_dir(&links).unwrap();
+    std::fs::create_dir(&stores).unwrap();
+    std::os::unix::fs::symlink(stores.join("test.db"), links.join("link.db")).unwrap();
+    let by_link = Arc::new(SqliteStorage::open(links.join("link.db"), SqliteOptions::new()).unwrap());
+    let by_name = Arc::new(SqliteStorage::open(stores.join("test.db"), SqliteOptions::new()).unwrap());
+    assert_eq!(by_link.path(), by_name.path());
+    note(&by_link, "a", 1).await;
+    note(&by_name, "b", 1).await;
+    let reader = SqliteStorage::open_read_only(links.join("link.db")).unwrap();
+    assert!(reader.session(id("b")).await.unwrap().is_some());
+    assert_eq!(modes(&links).len(), 1, "the link alone");
+    let beside: Vec<String> = modes(&stores).into_keys().collect();
+    assert_eq!(beside, ["test.db", "test.db-next", "test.db-shm", "test.db-turn", "test.db-wal"]);
+}
+
+/// Whoever goes on with a file that lost its name is told: what it would write is nobody's.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_store_that_is_removed_or_replaced_while_it_is_open_is_noticed() {
+    for (name, replaced) in
+        [("test.db", false), ("test.db", true), ("test.db-wal", false), ("test.db-wal", true)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+        note(&storage, "a", 1).await;
+        let away = folder.path().join("away");
+        std::fs::rename(folder.path().join(name), &away).unwrap();
+        if replaced {
+            std::fs::copy(&away, folder.path().join(name)).unwrap();
+        }
+        let creating = |name| vec![Batch::one(SessionBatch::create(id(name), "test"))];
+        let error = storage.apply(creating("b")).await.unwrap_err();
+        assert_eq!((error.kind(), error.retry()), (StorageErrorKind::Missing, Retry::Never), "{name}");
+        assert!(error.to_string().contains("removed or replaced"), "{error}");
+        if name == "test.db" {
+            let error = storage.session(id("a")).await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Missing);
+        }
+        std::fs::rename(&away, folder.path().join(name)).unwrap();
+        let error = storage.apply(creating("b")).await.unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Poisoned);
+        let cause = std::error::Error::source(&error).expect("the first failure").to_string();
+        assert!(cause.contains("removed or replaced"), "{cause}");
+        let anew = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+        assert!(anew.session(id("a")).await.unwrap().is_some());
+        assert!(anew.session(id("b")).await.unwrap().is_none());
+        note(&anew, "b", 1).await;
+    }
+}
