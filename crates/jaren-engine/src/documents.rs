@@ -38,6 +38,7 @@ const FLAGS_KNOWN: [&str; 0] = [];
 
 /// Where a run stands, as its session's label says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RunStatus {
     /// An engine works on it, or has to: it is then resumed by driving it again.
     Running,
@@ -47,6 +48,8 @@ pub enum RunStatus {
     Done,
     /// Its last attempt failed. Driving it again runs the failed node again.
     Failed,
+    /// One that this release does not know: a newer one wrote it. The run can be read, and not driven.
+    Unknown,
 }
 
 impl RunStatus {
@@ -57,6 +60,7 @@ impl RunStatus {
             RunStatus::Waiting => "waiting",
             RunStatus::Done => "done",
             RunStatus::Failed => "failed",
+            RunStatus::Unknown => "unknown",
         }
     }
 
@@ -149,7 +153,7 @@ impl RunFailure {
             code: error.code().into(),
             message: error.message().into(),
             pointer: None,
-            state: None,
+            state: error.state().map(Into::into),
             node: None,
             failure: None,
             at,

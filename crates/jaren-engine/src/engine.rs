@@ -10,6 +10,7 @@ use jaren_host::{Clock, Ids, Random, SortableIds, SystemClock, SystemRandom};
 use jaren_json::Value;
 
 use crate::core::{RunState, is_json};
+use crate::difference;
 use crate::documents::{Definition, RUN_KIND, SNAPSHOT};
 use crate::drive::{Attempts, Pilot, Policy};
 use crate::error::EngineError;
@@ -155,8 +156,16 @@ impl Engine {
     /// If a run of that id exists, it is that run when the document and the input are the same
     /// ([`Run::is_new`] tells), and else an error of kind [`Changed`](crate::ErrorKind::Changed).
     pub async fn start(&self, start: Start) -> Result<Run, EngineError> {
+        let run: Arc<str> = match &start.id {
+            Some(id) => id.as_str().into(),
+            None => self.inner.ids.mint("run").into(),
+        };
+        self.start_as(&run, start).await.map_err(|error| error.of_run(&run))
+    }
+
+    async fn start_as(&self, run: &Arc<str>, start: Start) -> Result<Run, EngineError> {
         let inner = &self.inner;
-        let Start { document, input, id, attachment } = start;
+        let Start { document, input, attachment, .. } = start;
         if !is_json(&attachment) {
             return Err(EngineError::invalid("the attachment holds a number that is not JSON"));
         }
@@ -164,25 +173,21 @@ impl Engine {
         if let Some(defect) = limits::defect(&input) {
             return Err(EngineError::invalid(format!("the run's input {defect}")));
         }
-        let run: Arc<str> = match id {
-            Some(id) => id.into(),
-            None => inner.ids.mint("run").into(),
-        };
-        let session_id = session_id(&run)?;
+        let session_id = session_id(run)?;
         let revision = document.get("revision").and_then(Value::as_str).unwrap_or_default().to_owned();
         let now = numbers::to_statechart(inner.clock.now());
-        let state = RunState::start(workflow, &run, input.clone(), Some(now))?;
+        let state = RunState::start(workflow, run, input.clone(), Some(now))?;
         let session = Session::create(inner.storage.clone(), session_id.clone(), RUN_KIND);
         let mut pilot = Pilot::new(inner.clone(), run.clone(), session, state, None, Attempts::default());
         let definition = Definition { document, attachment, flags: Vec::new() };
         if pilot.create(definition.to_value(), revision).await? {
-            observe::started(&run);
-            return Ok(Run::created(self.clone(), run, definition.attachment, pilot));
+            observe::started(run);
+            return Ok(Run::created(self.clone(), run.clone(), definition.attachment, pilot));
         }
         // There is a run of that id, from before or from just now.
         match Session::open(inner.storage.clone(), session_id).await? {
             Some(session) => self.adopt(session, &definition.document, &input).await,
-            None => Err(EngineError::not_found(&run)),
+            None => Err(EngineError::not_found(run)),
         }
     }
 
@@ -190,11 +195,14 @@ impl Engine {
     async fn adopt(&self, mut session: Session, document: &Value, input: &Value) -> Result<Run, EngineError> {
         let definition = load::definition(&mut session).await?;
         if definition.document != *document {
-            return Err(EngineError::changed(session.id().as_str(), "workflow document"));
+            let both = difference::of_documents(&definition.document, document);
+            return Err(EngineError::changed("workflow document", &both));
         }
         let snapshot = load::required(&mut session, &SNAPSHOT).await?;
-        if snapshot.get("context").and_then(|context| context.get("input")) != Some(input) {
-            return Err(EngineError::changed(session.id().as_str(), "input"));
+        let began = snapshot.get("context").and_then(|context| context.get("input"));
+        if began != Some(input) {
+            let both = difference::of_values(began.unwrap_or(&Value::Null), input);
+            return Err(EngineError::changed("input", &both));
         }
         self.opened(session).await
     }
@@ -202,8 +210,11 @@ impl Engine {
     /// Opens a stored run. It writes nothing. A task that is missing or has another version is an error of kind
     /// [`Document`](crate::ErrorKind::Document) (JF0018, JF0019); a run that is done opens all the same.
     pub async fn open(&self, run: &str) -> Result<Run, EngineError> {
-        let session = Session::open(self.inner.storage.clone(), session_id(run)?).await?;
-        self.opened(session.ok_or_else(|| EngineError::not_found(run))?).await
+        let opened = async {
+            let session = Session::open(self.inner.storage.clone(), session_id(run)?).await?;
+            self.opened(session.ok_or_else(|| EngineError::not_found(run))?).await
+        };
+        opened.await.map_err(|error| error.of_run(run))
     }
 
     async fn opened(&self, session: Session) -> Result<Run, EngineError> {

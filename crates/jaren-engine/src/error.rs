@@ -49,6 +49,8 @@ struct Inner {
     kind: ErrorKind,
     code: &'static str,
     message: String,
+    run: Option<Box<str>>,
+    state: Option<Box<str>>,
     source: Source,
 }
 
@@ -57,7 +59,23 @@ pub struct EngineError(Box<Inner>);
 
 impl EngineError {
     pub(crate) fn new(kind: ErrorKind, code: &'static str, message: impl Into<String>) -> Self {
-        EngineError(Box::new(Inner { kind, code, message: message.into(), source: Source::None }))
+        Self::of(kind, code, message.into(), Source::None)
+    }
+
+    fn of(kind: ErrorKind, code: &'static str, message: String, source: Source) -> Self {
+        EngineError(Box::new(Inner { kind, code, message, run: None, state: None, source }))
+    }
+
+    /// The same, told of that run.
+    pub(crate) fn of_run(mut self, run: &str) -> Self {
+        self.0.run.get_or_insert_with(|| run.into());
+        self
+    }
+
+    /// The same, told of that state.
+    pub(crate) fn in_state(mut self, state: &str) -> Self {
+        self.0.state.get_or_insert_with(|| state.into());
+        self
     }
 
     pub(crate) fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
@@ -66,13 +84,15 @@ impl EngineError {
     }
 
     pub(crate) fn not_found(run: &str) -> Self {
-        let message = format!("there is no run {run:?} in this store; list the runs for their ids");
-        Self::new(ErrorKind::NotFound, "JE0002", message)
+        let message = "there is no such run in this store; list the runs for their ids";
+        Self::new(ErrorKind::NotFound, "JE0002", message).of_run(run)
     }
 
-    pub(crate) fn changed(run: &str, what: &str) -> Self {
-        let message =
-            format!("run {run:?} was started with another {what}; take another id, or start it as it was");
+    /// `both` names what the run began with and what is here now.
+    pub(crate) fn changed(what: &str, both: &str) -> Self {
+        let message = format!(
+            "the run was started with another {what}: {both}; take another id, start it as it was, or rebind it"
+        );
         Self::new(ErrorKind::Changed, "JF2013", message)
     }
 
@@ -110,8 +130,8 @@ impl EngineError {
         self.0.code == REFUSED
     }
 
-    /// What happened, without the code.
-    pub(crate) fn message(&self) -> &str {
+    /// What happened, without the code, the run and the state.
+    pub fn message(&self) -> &str {
         &self.0.message
     }
 
@@ -146,9 +166,14 @@ impl EngineError {
         self.run_error().and_then(RunError::pointer)
     }
 
+    /// The run that it is about.
+    pub fn run(&self) -> Option<&str> {
+        self.0.run.as_deref()
+    }
+
     /// The qualified state in which the run failed.
     pub fn state(&self) -> Option<&str> {
-        self.run_error().and_then(RunError::state)
+        self.run_error().and_then(RunError::state).or(self.0.state.as_deref())
     }
 
     /// The dag node that failed.
@@ -175,9 +200,15 @@ impl EngineError {
     }
 }
 
+/// `CODE: message (run "order-7", state /states/pay, node charge)`: as much of it as is known.
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.code, self.0.message)
+        write!(f, "{}: {}", self.0.code, self.0.message)?;
+        let run = self.run().map(|run| format!("run {run:?}"));
+        let state = self.state().map(|state| format!("state {state}"));
+        let node = self.node().map(|node| format!("node {node}"));
+        let known: Vec<String> = [run, state, node].into_iter().flatten().collect();
+        if known.is_empty() { Ok(()) } else { write!(f, " ({})", known.join(", ")) }
     }
 }
 
@@ -202,17 +233,9 @@ impl std::error::Error for EngineError {
 impl From<Report> for EngineError {
     fn from(report: Report) -> Self {
         let first = report.first();
-        let inner = Inner {
-            kind: ErrorKind::Document,
-            code: first.code(),
-            message: format!(
-                "the document does not compile: {} at {:?}",
-                first.message(),
-                first.pointer().to_string()
-            ),
-            source: Source::Report(report),
-        };
-        EngineError(Box::new(inner))
+        let pointer = first.pointer().to_string();
+        let message = format!("the document does not compile: {} at {pointer:?}", first.message());
+        EngineError::of(ErrorKind::Document, first.code(), message, Source::Report(report))
     }
 }
 
@@ -227,15 +250,14 @@ impl From<RunError> for EngineError {
             Some(pointer) if !pointer.is_empty() => format!("{} at {pointer}", error.reason()),
             _ => error.reason().to_owned(),
         };
-        EngineError(Box::new(Inner { kind, code: error.code(), message, source: Source::Run(error) }))
+        EngineError::of(kind, error.code(), message, Source::Run(error))
     }
 }
 
 impl From<StorageError> for EngineError {
     fn from(error: StorageError) -> Self {
         let message = error.to_string();
-        let source = Source::Storage(error);
-        EngineError(Box::new(Inner { kind: ErrorKind::Storage, code: "JF2009", message, source }))
+        EngineError::of(ErrorKind::Storage, "JF2009", message, Source::Storage(error))
     }
 }
 

@@ -83,6 +83,10 @@ enum Known {
 impl Engine {
     /// Appends an event to the inbox of a run. It is durable when this returns.
     pub async fn send(&self, run: &str, event: Event) -> Result<Sent, EngineError> {
+        self.send_to(run, event).await.map_err(|error| error.of_run(run))
+    }
+
+    async fn send_to(&self, run: &str, event: Event) -> Result<Sent, EngineError> {
         let Event { name, payload, id } = event;
         if name.trim().is_empty() {
             return Err(EngineError::invalid("an event needs a type that is not blank"));
@@ -101,7 +105,7 @@ impl Engine {
         let session = Session::open(self.inner.storage.clone(), session_id(run)?).await?;
         let mut session = session.ok_or_else(|| EngineError::not_found(run))?;
         if session.kind() != RUN_KIND {
-            return Err(EngineError::unreadable(format!("the session {run:?} is no run")));
+            return Err(EngineError::unreadable("the session is no run"));
         }
         let sent = append(&mut session, id, event, self.inner.clock.now()).await?;
         if matches!(sent, Sent::Accepted { .. }) {

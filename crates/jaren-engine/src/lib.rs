@@ -54,6 +54,7 @@ mod attempt;
 mod context;
 pub mod core;
 mod crew;
+mod difference;
 mod documents;
 mod drive;
 mod engine;

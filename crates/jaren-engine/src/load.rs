@@ -4,7 +4,7 @@ use jaren_durable::{Session, Singleton};
 use jaren_json::Value;
 
 use crate::core::RunState;
-use crate::documents::{DEFINITION, Definition, RUN_KIND, SNAPSHOT};
+use crate::documents::{DEFINITION, Definition, RUN_KIND, RunStatus, SNAPSHOT, STATUS_LABEL};
 use crate::engine::Inner;
 use crate::error::EngineError;
 
@@ -20,6 +20,10 @@ pub(crate) async fn load(engine: &Inner, session: &mut Session) -> Result<Loaded
     let definition = definition(session).await?;
     if let Some(flag) = definition.unknown_flag() {
         return Err(EngineError::unknown_flag(flag));
+    }
+    if let Some(label) = session.label(STATUS_LABEL).filter(|label| RunStatus::parse(label).is_none()) {
+        let message = format!("the run's status {label:?} is none that this release knows; use a newer one");
+        return Err(EngineError::unreadable(message));
     }
     let snapshot = required(session, &SNAPSHOT).await?;
     let workflow = engine.compile(&definition.document)?;

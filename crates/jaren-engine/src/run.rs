@@ -79,6 +79,16 @@ impl Run {
     /// Prefer the token of [`Drive`] to dropping this future: a drop aborts the tasks, while a commit in flight ends
     /// by itself, and the next drive goes on from what the store holds.
     pub async fn drive(&mut self, drive: Drive) -> Result<Status, EngineError> {
+        let ended = self.drive_to_rest(drive).await.map_err(|error| error.of_run(&self.id));
+        match &ended {
+            Err(error) => observe::failed(&self.id, error),
+            Ok(Status::Interrupted) => observe::interrupted(&self.id),
+            Ok(Status::Waiting { .. } | Status::Done { .. }) => {}
+        }
+        ended
+    }
+
+    async fn drive_to_rest(&mut self, drive: Drive) -> Result<Status, EngineError> {
         let mut pilot = match std::mem::replace(&mut self.hold, Hold::Lost) {
             Hold::Created(pilot) => pilot,
             Hold::Saved(session) => match self.board(*session).await? {
@@ -95,11 +105,6 @@ impl Run {
             }
         };
         let ended = pilot.fly(&drive).instrument(observe::drive_span(&self.id)).await;
-        match &ended {
-            Err(error) => observe::failed(&self.id, error),
-            Ok(Status::Interrupted) => observe::interrupted(&self.id),
-            Ok(Status::Waiting { .. } | Status::Done { .. }) => {}
-        }
         let (session, attempts) = pilot.into_parts();
         self.attempts = attempts;
         if let Some(session) = session {

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use jaren_durable::{At, FamilyQuery, Page, Session, SessionRecord, SessionsQuery, Storage};
+use jaren_flow::DeclaredTasks;
+use jaren_flow::workflow::Workflow;
 use jaren_host::Millis;
 use jaren_json::{Object, Value};
 
+use crate::core::RunState;
 use crate::documents::{
     FAILURE, INBOX, RECEIPT, REVISION_LABEL, RUN_KIND, RunFailure, RunStatus, SNAPSHOT, STATUS_LABEL, millis,
 };
@@ -59,7 +62,8 @@ pub struct RunView {
     pub attachment: Value,
     /// The behaviours that it pins.
     pub flags: Vec<String>,
-    /// The published snapshot.
+    /// The snapshot as it is stored: the published one, save for what is large and follows from the rest, the input of a
+    /// pending activation and the identity of its dataflow ([`published`](Self::published)).
     pub snapshot: Value,
 }
 
@@ -88,7 +92,7 @@ impl RunView {
         let snapshot = load::required(&mut session, &SNAPSHOT).await?;
         let failure = session.document(&FAILURE).await?;
         let inbox = inbox(storage, &session).await?;
-        let status = status_of(session.label(STATUS_LABEL))?;
+        let status = status_of(session.label(STATUS_LABEL));
         let context = |name: &str| snapshot.get("context").and_then(|context| context.get(name)).cloned();
         let data = context("data").unwrap_or_default();
         let state = active(&snapshot).unwrap_or_default().to_owned();
@@ -120,6 +124,14 @@ impl RunView {
             snapshot,
         }))
     }
+
+    /// The published `jaren-workflow-run/0.1` snapshot: what another implementation of the format resumes.
+    ///
+    /// An error where the document is none that this release compiles.
+    pub fn published(&self) -> Result<Value, EngineError> {
+        let workflow = Workflow::compile(&self.document, &DeclaredTasks)?;
+        Ok(RunState::publish(&workflow, &self.id, &self.snapshot)?)
+    }
 }
 
 /// Whether a wait took the event with this id; none while no wait has met it, or when the run never had it.
@@ -132,12 +144,13 @@ pub async fn event_taken(
     Ok(receipt.and_then(|receipt| receipt.value.get("accepted")?.as_bool()))
 }
 
-fn status_of(label: Option<&str>) -> Result<RunStatus, EngineError> {
-    let status = label.and_then(RunStatus::parse);
-    status.ok_or_else(|| EngineError::unreadable("the run's status label is none that this release knows"))
+/// What a newer release has written is shown, too.
+fn status_of(label: Option<&str>) -> RunStatus {
+    label.and_then(RunStatus::parse).unwrap_or(RunStatus::Unknown)
 }
 
-fn active(snapshot: &Value) -> Option<&str> {
+/// The active qualified state of a stored snapshot.
+pub(crate) fn active(snapshot: &Value) -> Option<&str> {
     snapshot.get("control")?.get("active")?.at(0)?.as_str()
 }
 
@@ -247,16 +260,15 @@ pub async fn runs(storage: &Arc<dyn Storage>, query: RunsQuery) -> Result<RunsPa
     }
     let Page { items, more, .. } = storage.sessions(sessions).await?;
     let next = if more { items.last().map(|record| record.number) } else { None };
-    let runs = items.iter().map(summary).collect::<Result<_, _>>()?;
-    Ok(RunsPage { runs, next })
+    Ok(RunsPage { runs: items.iter().map(summary).collect(), next })
 }
 
-fn summary(record: &SessionRecord) -> Result<RunSummary, EngineError> {
-    Ok(RunSummary {
+fn summary(record: &SessionRecord) -> RunSummary {
+    RunSummary {
         id: record.id.to_string(),
-        status: status_of(record.label(STATUS_LABEL))?,
+        status: status_of(record.label(STATUS_LABEL)),
         revision: record.label(REVISION_LABEL).unwrap_or_default().to_owned(),
         created: record.created,
         updated: record.updated,
-    })
+    }
 }

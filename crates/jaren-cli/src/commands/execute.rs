@@ -212,6 +212,8 @@ impl Execution<'_> {
     /// An engine's failure as a problem.
     pub(crate) fn problem(&self, error: &EngineError) -> Problem {
         let run = self.run;
+        // The run is named already, and its state where that says more.
+        let said = format!("{}: {}", error.code(), error.message());
         match error.kind() {
             ErrorKind::Document => {
                 let defects = error.report().map(|report| report_defects(report, None)).unwrap_or_default();
@@ -219,18 +221,18 @@ impl Execution<'_> {
                 Problem::defects(Exit::Document, message, None, defects)
             }
             ErrorKind::Run => self.failed(error),
-            ErrorKind::Changed => Problem::new(Exit::Conflict, format!("run {run:?}: {error}"))
+            ErrorKind::Changed => Problem::new(Exit::Conflict, format!("run {run:?}: {said}"))
                 .with_help("a run goes on with what it began with; start another one under another --id"),
-            ErrorKind::Fenced => Problem::new(Exit::Busy, format!("run {run:?}: {error}")),
+            ErrorKind::Fenced => Problem::new(Exit::Busy, format!("run {run:?}: {said}")),
             ErrorKind::NotFound => unknown_run(run, self.path),
             ErrorKind::Invalid => Problem::new(Exit::Usage, error.to_string()),
             ErrorKind::Storage => {
                 match std::error::Error::source(error).and_then(|cause| cause.downcast_ref()) {
                     Some(cause) => store::problem(self.path, cause),
-                    None => Problem::new(Exit::Store, format!("store {}: {error}", self.path.display())),
+                    None => Problem::new(Exit::Store, format!("store {}: {said}", self.path.display())),
                 }
             }
-            _ => Problem::new(Exit::Store, format!("run {run:?}: {error}")),
+            _ => Problem::new(Exit::Store, format!("run {run:?}: {said}")),
         }
     }
 
@@ -241,7 +243,8 @@ impl Execution<'_> {
             Some(node) if node != "task" => format!("{state}, node {node}"),
             _ => state,
         };
-        let mut message = format!("run {:?} failed in {place}: {error}", self.run);
+        let mut message =
+            format!("run {:?} failed in {place}: {}: {}", self.run, error.code(), error.message());
         if let Some(failure) = error.failure() {
             message = format!("run {:?} failed in {place}: {failure}", self.run);
             if let Some(stderr) = failure.data.get("stderr").and_then(Value::as_str) {

@@ -9,6 +9,7 @@ use super::activation::Activation;
 use super::error::RunError;
 use super::run::RunState;
 use super::snapshot::{Snapshot, Status};
+use crate::difference;
 
 impl RunState {
     /// A run at a saved snapshot. The workflow, its lowering, the task versions and the input must be exactly those
@@ -99,11 +100,20 @@ fn compare_identity(saved: Option<&Value>, expected: &Value) -> Result<(), RunEr
         ("document", "the workflow document"),
         ("lowering", "the version of the lowering"),
         ("control", "the lowered control"),
-        ("dags", "the lowered dataflows"),
-        ("taskVersions", "the task versions"),
+        ("dags", "the set of lowered dataflows"),
+        ("taskVersions", "the version of a task"),
     ];
     let part = PARTS.into_iter().find(|(member, _)| saved.get(member) != expected.get(member));
-    Err(changed(part.map_or("the identity", |(_, words)| words)))
+    let Some((member, words)) = part else { return Err(changed("the identity")) };
+    let side = |identity: &Value| identity.get(member).cloned().unwrap_or_default();
+    let (then, now) = (side(saved), side(expected));
+    let both = match member {
+        "document" => difference::of_documents(&then, &now),
+        "taskVersions" => difference::of_versions(&then, &now),
+        "lowering" => format!("{then} then, {now} now"),
+        _ => difference::of_values(&then, &now),
+    };
+    Err(RunError::new("JF2013", format!("{words} differs from what the run was saved with: {both}")))
 }
 
 fn check_records(workflow: &Workflow, parts: &Parts<'_>) -> Result<(), RunError> {

@@ -12,7 +12,7 @@ use super::{Drive, Status, Timers};
 use crate::attempt::Lent;
 use crate::core::{Arrival, Event, NodeStatus, Output, Phase, Record, RunState, StartTask};
 use crate::crew::{Crew, Ended};
-use crate::documents::{INBOX, RunFailure};
+use crate::documents::{INBOX, RunFailure, SNAPSHOT};
 use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::limits;
@@ -20,6 +20,7 @@ use crate::load;
 use crate::numbers;
 use crate::observe::Teller;
 use crate::time;
+use crate::view;
 
 /// What waits for a save point to be durable.
 enum Held {
@@ -367,11 +368,21 @@ impl Pilot {
         self.wait_here().await
     }
 
+    /// What the store refuses came of the state that it holds.
+    async fn placed(&mut self, error: EngineError) -> EngineError {
+        let Some(session) = self.ledger.session.as_mut().filter(|_| error.is_refusal()) else { return error };
+        match session.document(&SNAPSHOT).await {
+            Ok(Some(stored)) => error.in_state(view::active(&stored).unwrap_or_default()),
+            Ok(None) | Err(_) => error,
+        }
+    }
+
     async fn land(&mut self, flown: Result<Box<Flown>, JoinError>) -> Result<(), EngineError> {
         let durable = match self.ledger.land(flown) {
             Ok(Landing::Durable(durable)) => durable,
             Ok(Landing::Exists) => return Err(EngineError::fenced()),
             Err(error) => {
+                let error = self.placed(error).await;
                 let failure =
                     error.is_refusal().then(|| RunFailure::of_engine(&error, self.engine.clock.now()));
                 self.break_off(error);

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use jaren_engine::{Drive, ErrorKind, Failure, Observer, Record, RunStatus, Start, TaskContext, Tasks};
+use jaren_engine::{
+    Drive, ErrorKind, Event, Failure, Observer, Record, Retries, Retry, RunStatus, Start, Status,
+    TaskContext, Tasks,
+};
 use jaren_host::Millis;
 use jaren_json::{Value, value};
 
@@ -122,6 +125,69 @@ async fn an_answer_that_the_store_does_not_take_is_a_stored_failure() {
     assert_eq!((error.kind(), error.code()), (ErrorKind::Storage, "JE0007"));
     let view = world.view("r").await;
     assert_eq!((view.status, &*view.state), (RunStatus::Failed, "/states/begin"));
-    assert_eq!(view.failure.unwrap().code, "JE0007");
+    let failure = view.failure.unwrap();
+    assert_eq!((&*failure.code, failure.state.as_deref()), ("JE0007", Some("/states/begin")));
+    assert!(error.to_string().ends_with("(run \"r\", state /states/begin)"), "{error}");
     assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(3)));
+}
+
+#[tokio::test]
+async fn an_answer_that_could_never_be_stored_is_a_failure_of_its_task() {
+    let deep = |depth| (0..depth).fold(value!(1), |inner, _| Value::from([inner]));
+    for (answer, limit) in
+        [(deep(501), "at most 500"), (Value::from("x".repeat(16 << 20).as_str()), "16777216 bytes")]
+    {
+        let world = World::new();
+        let (mut tasks, calls) = (world.tasks(), Arc::new(AtomicU32::new(0)));
+        let counted = calls.clone();
+        tasks
+            .add_value("huge", "1", move |_: TaskContext, _: Value, _: Value| {
+                counted.fetch_add(1, Ordering::SeqCst);
+                let answer = answer.clone();
+                async move { Ok(answer) }
+            })
+            .retry(Retries::times(3));
+        let engine = world.engine_with(tasks);
+        let mut run = engine.start(Start::new(one("huge"), value!(1)).id("r")).await.unwrap();
+        let error = run.drive(Drive::new()).await.unwrap_err();
+        assert_eq!(
+            (error.code(), error.state(), error.node()),
+            ("JF2006", Some("/states/begin"), Some("task"))
+        );
+        let failure = error.failure().unwrap();
+        assert_eq!((failure.code.as_deref(), failure.retry), (Some("JE0007"), Retry::Never));
+        assert!(failure.message.contains(limit), "{failure}");
+        // It was run once, and can be caught like any failure of a node.
+        assert_eq!(calls.load(Ordering::SeqCst), 1);
+        let caught = workflow(value!({
+            "begin": { "work": { "task": "huge", "version": "1" }, "then": "end", "catch": "rescue" },
+            "rescue": work("echo", "end"), "end": { "final": true }
+        }));
+        let mut run = engine.start(Start::new(caught, value!(1)).id("caught")).await.unwrap();
+        assert!(matches!(run.drive(Drive::new()).await.unwrap(), Status::Done { .. }));
+        // Values from outside are refused where they come in.
+        let input = deep(501);
+        let error = engine.start(Start::new(one("echo"), input.clone()).id("s")).await.unwrap_err();
+        assert_eq!((error.code(), error.run()), ("JE0005", Some("s")));
+        let error = engine.send("r", Event::new("x", input)).await.unwrap_err();
+        assert_eq!(error.code(), "JE0005");
+    }
+}
+
+/// As deep as it may be, everywhere: answer, input and event.
+#[tokio::test]
+async fn what_is_within_the_limits_is_stored_wherever_it_goes() {
+    let world = World::new();
+    let deep = (0..498).fold(value!(1), |inner, _| Value::from([inner]));
+    let document = workflow(value!({
+        "begin": work("echo", "wait"),
+        "wait": { "on": [{ "event": "ok", "to": "again" }] },
+        "again": { "work": { "task": "echo", "version": "1" }, "input": "$.context.event.payload", "then": "end" },
+        "end": { "final": true }
+    }));
+    world.run(&document, deep.clone()).await.unwrap();
+    let engine = world.engine();
+    let _ = engine.send("r", Event::new("ok", deep.clone())).await.unwrap();
+    let mut run = engine.open("r").await.unwrap();
+    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(deep));
 }

@@ -18,13 +18,17 @@ async fn the_same_start_is_the_same_run() {
     assert_eq!(again.drive(Drive::new()).await.unwrap(), done(value!(2)));
     assert_eq!(world.log.take(), ["add /states/begin 1"]);
 
-    for (start, what) in [
-        (Start::new(chain(1), value!(2)).id("r"), "input"),
-        (Start::new(chain(2), value!(1)).id("r"), "workflow document"),
+    let revised = Value::Object(chain(1).as_object().unwrap().with("revision", "test/2"));
+    for (start, what, place) in [
+        (Start::new(chain(1), value!(2)).id("r"), "input", "at the root"),
+        (Start::new(chain(2), value!(1)).id("r"), "workflow document", "at /states/begin/then"),
+        (Start::new(revised, value!(1)).id("r"), "\"test/1\" (sha256:", "at /revision"),
     ] {
         let error = engine.start(start).await.unwrap_err();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Changed, "JF2013"));
-        assert!(error.to_string().contains(what), "{error}");
+        assert_eq!((error.kind(), error.code(), error.run()), (ErrorKind::Changed, "JF2013", Some("r")));
+        let told = error.to_string();
+        // By name, with what was and what is, and where they part.
+        assert!(told.contains(what) && told.contains(" then, ") && told.contains(place), "{error}");
     }
 }
 
@@ -58,6 +62,7 @@ async fn a_run_opens_only_with_its_tasks_but_when_it_is_done() {
     });
     let other = world.engine_with(other).open("r").await.unwrap_err();
     assert_eq!((other.kind(), other.code()), (ErrorKind::Document, "JF0019"));
+    assert!(other.to_string().contains("version '1'") && other.to_string().contains("'2'"), "{other}");
 
     run.drive(Drive::new()).await.unwrap();
     let mut run = world.engine_with(Tasks::new()).open("r").await.unwrap();
@@ -91,6 +96,7 @@ async fn an_unknown_behaviour_flag_refuses_to_run_and_still_reads() {
     world.run(&waiting(), value!(1)).await.unwrap();
     let mut session =
         Session::open(world.storage.clone(), SessionId::new("r").unwrap()).await.unwrap().unwrap();
+    let mut opened = world.engine().open("r").await.unwrap();
     let definition = session.document(&DEFINITION).await.unwrap().unwrap();
     let mut change = session.change();
     let flagged = definition.as_object().unwrap().with("flags", value!(["from-the-future"]));
@@ -98,9 +104,49 @@ async fn an_unknown_behaviour_flag_refuses_to_run_and_still_reads() {
     session.commit(change).await.unwrap();
 
     let error = world.engine().open("r").await.unwrap_err();
+    assert_eq!((error.kind(), error.code(), error.run()), (ErrorKind::UnknownFlag, "JE0004", Some("r")));
+    let error = world.engine().start(Start::new(waiting(), value!(1)).id("r")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownFlag);
+    // A handle from before does not run it either.
+    let error = opened.drive(Drive::new()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownFlag);
     let view = world.view("r").await;
     assert_eq!((view.status, view.flags), (RunStatus::Waiting, vec!["from-the-future".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_status_from_the_future_refuses_to_run_and_still_reads() {
+    let world = World::new();
+    world.run(&waiting(), value!(1)).await.unwrap();
+    let mut session =
+        Session::open(world.storage.clone(), SessionId::new("r").unwrap()).await.unwrap().unwrap();
+    let mut change = session.change();
+    change.label("status", "paused");
+    session.commit(change).await.unwrap();
+    assert_eq!(world.view("r").await.status, RunStatus::Unknown);
+    let page = runs(&world.storage, RunsQuery::default()).await.unwrap();
+    assert_eq!(page.runs[0].status, RunStatus::Unknown);
+    let error = world.engine().open("r").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unreadable);
+    assert!(error.to_string().contains("\"paused\""), "{error}");
+}
+
+/// What is composed of tasks has their versions in its identity, though the document does not name them.
+#[tokio::test]
+async fn a_task_version_that_changed_inside_a_task_is_told_with_both() {
+    let world = World::new();
+    let with = |version: &str| {
+        let mut tasks = Tasks::new();
+        let nested = [("inner".to_owned(), version.to_owned())].into();
+        tasks.add_nested("add", "1", nested, async |_: jaren_engine::TaskContext, _: Value, input: Value| {
+            Ok(input)
+        });
+        world.engine_with(tasks)
+    };
+    with("1").start(Start::new(chain(1), value!(1)).id("r")).await.unwrap();
+    let error = with("2").open("r").await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Changed, "JF2013"));
+    assert!(error.to_string().contains("/states/begin/task/inner \"1\" then, \"2\" now"), "{error}");
 }
 
 #[tokio::test]
