@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use jaren_durable::{At, FamilyQuery, Page, Session, SessionRecord, SessionsQuery, Storage};
-use jaren_flow::DeclaredTasks;
-use jaren_flow::workflow::Workflow;
 use jaren_host::Millis;
 use jaren_json::{Object, Value};
 
-use crate::core::RunState;
 use crate::documents::{
     FAILURE, INBOX, RECEIPT, REVISION_LABEL, RUN_KIND, RunFailure, RunStatus, SNAPSHOT, STATUS_LABEL, millis,
 };
@@ -62,8 +59,7 @@ pub struct RunView {
     pub attachment: Value,
     /// The behaviours that it pins.
     pub flags: Vec<String>,
-    /// The snapshot as it is stored: the published one, save for what is large and follows from the rest, the input of a
-    /// pending activation and the identity of its dataflow ([`published`](Self::published)).
+    /// The published snapshot.
     pub snapshot: Value,
 }
 
@@ -123,14 +119,6 @@ impl RunView {
             flags: definition.flags.iter().map(ToString::to_string).collect(),
             snapshot,
         }))
-    }
-
-    /// The published `jaren-workflow-run/0.1` snapshot: what another implementation of the format resumes.
-    ///
-    /// An error where the document is none that this release compiles.
-    pub fn published(&self) -> Result<Value, EngineError> {
-        let workflow = Workflow::compile(&self.document, &DeclaredTasks)?;
-        Ok(RunState::publish(&workflow, &self.id, &self.snapshot)?)
     }
 }
 
