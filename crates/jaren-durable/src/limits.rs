@@ -32,3 +32,5 @@ pub const PAGE_ITEMS_MAX: usize = 1000;
 pub const PAGE_BYTES_MAX: usize = 16 << 20;
 /// Deltas that gather over a base before the next revision is a base again (durable decision 4).
 pub const DELTAS_MAX: u32 = 32;
+/// For so many bytes of the base one delta more may gather: reading them takes about as long as reading it.
+pub const BASE_BYTES_PER_DELTA: usize = 1024;

@@ -110,9 +110,16 @@ impl Tail {
     }
 
     /// Whether a further delta of that size must be a base instead: so a read replays at most
-    /// [`limits::DELTAS_MAX`] deltas, and at most as many bytes of them as the base has.
+    /// [`deltas_max`](Self::deltas_max) deltas, and at most as many bytes of them as the base has.
     pub fn base_is_due(self, bytes: usize) -> bool {
-        self.deltas >= limits::DELTAS_MAX || self.delta_bytes.saturating_add(bytes) >= self.base_bytes
+        self.deltas >= self.deltas_max() || self.delta_bytes.saturating_add(bytes) >= self.base_bytes
+    }
+
+    /// How many deltas may gather over the base: [`limits::DELTAS_MAX`], and more over a large one, so that neither
+    /// reading them nor writing it again takes the larger part of the work.
+    pub fn deltas_max(self) -> u32 {
+        let more = self.base_bytes / limits::BASE_BYTES_PER_DELTA;
+        limits::DELTAS_MAX.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
     }
 }
 
