@@ -72,6 +72,11 @@ impl Checkpoints {
         self.wake.notify_one();
     }
 
+    /// Whether the thread finished one that nobody has taken note of.
+    pub(crate) fn has_caught_up(&self) -> bool {
+        self.caught_up.load(Ordering::Acquire)
+    }
+
     /// Whether the thread finished one since the last call, so that a short one makes the log start anew.
     pub(crate) fn take_caught_up(&self) -> bool {
         self.caught_up.swap(false, Ordering::Acquire)

@@ -15,7 +15,7 @@ use crate::place::{self, Identity};
 use crate::schema;
 
 /// How long a connection waits for another process inside SQLite.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Prepared statements that a connection keeps; more than this crate has.
 const STATEMENTS_MAX: usize = 64;
 

@@ -17,6 +17,15 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 /// How often a waiter looks.
 const PAUSE: Duration = Duration::from_micros(200);
 
+/// Whether a turn is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// It is had at once, or the store is busy.
+    None,
+    /// As long as is decent.
+    Long,
+}
+
 /// The two lock files of a store.
 #[derive(Debug)]
 pub(crate) struct Turn {
@@ -43,8 +52,12 @@ impl Turn {
     }
 
     /// Waits for this process's turn, and runs the work in it.
-    pub(crate) fn run<T>(&self, work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
-        let deadline = Instant::now() + WAIT_MAX;
+    pub(crate) fn run<T>(
+        &self,
+        patience: Patience,
+        work: impl FnOnce() -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let deadline = (patience == Patience::Long).then(|| Instant::now() + WAIT_MAX);
         lock(&self.next, deadline)?;
         let main = lock(&self.main, deadline);
         release(&self.next);
@@ -80,11 +93,13 @@ impl Open {
     }
 }
 
-fn lock(file: &File, deadline: Instant) -> Result<(), Fault> {
+fn lock(file: &File, deadline: Option<Instant>) -> Result<(), Fault> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) if deadline.is_some_and(|deadline| Instant::now() < deadline) => {
+                std::thread::sleep(PAUSE);
+            }
             Err(TryLockError::WouldBlock) => {
                 return Err(Fault::busy("another process holds the store's turn for too long"));
             }

@@ -1,102 +1,37 @@
-//! The one writer of a storage: a thread that applies all waiting batches in one transaction and answers each after
-//! the commit is durable.
+//! The one writer of a storage: it applies all waiting batches in one transaction and answers each after the commit is
+//! durable. How it is reached stands in [`handle`].
+
+mod handle;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use jaren_durable::{Batch, Claim, Job, Outcome, Retry, StorageError, StorageErrorKind};
 use jaren_host::Clock;
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
+
+pub(crate) use self::handle::{WriterHandle, start};
 
 use crate::apply::Memory;
 use crate::checkpoint::{self, Checkpoints, PAGES_DUE};
 use crate::fault::Fault;
 use crate::jobs;
-use crate::open::{self, ReaderSource};
+use crate::open::{self, BUSY_TIMEOUT};
 use crate::options::SqliteOptions;
-use crate::turn::Turn;
+use crate::turn::{Patience, Turn};
 use crate::watch::{self, Watch};
-
-/// Requests that wait for the writer; whoever comes later waits to be let in.
-const QUEUE_MAX: usize = 1024;
-/// Batches of one transaction: enough to share a sync, few enough to let another process have its turn soon.
-const GROUP_BATCHES_MAX: usize = 1024;
-/// Bytes of bodies after which a transaction takes no further batches.
-const GROUP_BYTES_MAX: usize = 32 << 20;
 
 pub(crate) const APPLY: &str = "apply a group of batches";
 const OPEN: &str = "open the store for writing";
 
-/// What is asked of the writer.
-enum Request {
-    Apply(Ask),
-    Upkeep(Task),
-    Close(oneshot::Sender<()>),
-}
-
-/// Something else that only the writer may do; it answers for itself.
-type Task = Box<dyn FnOnce(&mut Writer) + Send>;
-
+/// A group that waits for its outcomes.
 struct Ask {
     batches: Vec<Batch>,
     answer: oneshot::Sender<Result<Vec<Outcome>, StorageError>>,
-}
-
-/// The way to the writer's thread.
-#[derive(Debug, Clone)]
-pub(crate) struct WriterHandle {
-    requests: mpsc::Sender<Request>,
-    poison: Arc<OnceLock<Fault>>,
-}
-
-impl WriterHandle {
-    /// Hands over a group and waits for its outcomes. Once it is in the queue, dropping the future changes nothing.
-    pub(crate) async fn apply(&self, batches: Vec<Batch>) -> Result<Vec<Outcome>, StorageError> {
-        if let Some(fault) = self.poison.get() {
-            return Err(fault.refusal().error(APPLY));
-        }
-        let (answer, outcome) = oneshot::channel();
-        self.requests.send(Request::Apply(Ask { batches, answer })).await.map_err(|_| closed())?;
-        outcome.await.unwrap_or_else(|_| {
-            let message =
-                "the writer ended before it answered; find out by reading whether the group was applied";
-            Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, APPLY, message))
-        })
-    }
-
-    /// Has the writer do something between two groups.
-    pub(crate) async fn upkeep<T: Send + 'static>(
-        &self,
-        operation: &'static str,
-        work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, StorageError> {
-        let (answer, outcome) = oneshot::channel();
-        let task = Box::new(move |writer: &mut Writer| {
-            let _ = answer.send(work(writer)); // the caller may have stopped waiting
-        });
-        self.requests.send(Request::Upkeep(task)).await.map_err(|_| closed())?;
-        let Ok(result) = outcome.await else {
-            let message = "the writer ended before it answered";
-            return Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, operation, message));
-        };
-        result.map_err(|fault| fault.error(operation))
-    }
-
-    /// Lets the writer finish what waits, and closes the file.
-    pub(crate) async fn close(&self) {
-        let (done, closed) = oneshot::channel();
-        if self.requests.send(Request::Close(done)).await.is_ok() {
-            // An error means that the writer is gone already, which is what was asked for.
-            let _ = closed.await;
-        }
-    }
-}
-
-fn closed() -> StorageError {
-    StorageError::new(StorageErrorKind::Closed, Retry::Never, APPLY, "the storage was closed")
 }
 
 pub(crate) struct Writer {
@@ -113,26 +48,6 @@ pub(crate) struct Writer {
     /// Pages from which on the next checkpoint is asked for.
     pages_due: usize,
     helpers: Vec<JoinHandle<()>>,
-}
-
-/// Opens the file for writing and starts the writer with its helpers.
-pub(crate) fn start(
-    path: &Path,
-    options: SqliteOptions,
-    watch: Arc<Watch>,
-) -> Result<WriterHandle, StorageError> {
-    let durability = options.durability;
-    let mut writer = Writer::open(path, options, watch)?;
-    let source = ReaderSource::new(path);
-    let helpers = [writer.checkpoints.start(path, durability), writer.watch.start(source)];
-    for helper in helpers {
-        writer.helpers.push(helper.map_err(not_started)?);
-    }
-    let poison = writer.poison.clone();
-    let (requests, queue) = mpsc::channel(QUEUE_MAX);
-    let name = "jaren-writer".to_owned();
-    std::thread::Builder::new().name(name).spawn(move || writer.run(queue)).map_err(not_started)?;
-    Ok(WriterHandle { requests, poison })
 }
 
 fn not_started(error: std::io::Error) -> StorageError {
@@ -166,49 +81,11 @@ impl Writer {
         })
     }
 
-    fn run(mut self, mut queue: mpsc::Receiver<Request>) {
-        let mut closing = None;
-        while closing.is_none() {
-            let Some(first) = queue.blocking_recv() else { break };
-            let (mut group, mut task) = (Vec::new(), None);
-            let (mut batches, mut bytes) = (0usize, 0usize);
-            let mut next = Some(first);
-            while let Some(request) = next {
-                match request {
-                    Request::Close(done) => closing = Some(done),
-                    Request::Upkeep(work) => task = Some(work),
-                    Request::Apply(ask) => {
-                        batches = batches.saturating_add(ask.batches.len());
-                        bytes = ask.batches.iter().map(Batch::body_bytes).fold(bytes, usize::saturating_add);
-                        group.push(ask);
-                    }
-                }
-                let full = batches >= GROUP_BATCHES_MAX || bytes >= GROUP_BYTES_MAX;
-                let full = full || closing.is_some() || task.is_some();
-                next = if full { None } else { queue.try_recv().ok() };
-            }
-            if !group.is_empty() {
-                self.answer(group);
-                self.tend_log();
-            }
-            if let Some(work) = task {
-                work(&mut self);
-                self.tend_log();
-            }
-        }
-        drop(queue);
-        drop(self);
-        if let Some(done) = closing {
-            // Whoever closed may have stopped waiting.
-            let _ = done.send(());
-        }
-    }
-
     /// Applies a group in one transaction. If that fails, each request is tried alone, so that none suffers from
     /// another's failure; not if the failure speaks of the whole storage.
     fn answer(&mut self, group: Vec<Ask>) {
         let asks: Vec<&[Batch]> = group.iter().map(|ask| ask.batches.as_slice()).collect();
-        match self.transact(&asks) {
+        match self.transact(&asks, Patience::Long) {
             Ok(answers) => {
                 for (ask, outcomes) in group.into_iter().zip(answers) {
                     let _ = ask.answer.send(Ok(outcomes)); // the caller may have stopped waiting
@@ -229,9 +106,9 @@ impl Writer {
         }
     }
 
-    fn transact(&mut self, asks: &[&[Batch]]) -> Result<Vec<Vec<Outcome>>, Fault> {
+    fn transact(&mut self, asks: &[&[Batch]], patience: Patience) -> Result<Vec<Vec<Outcome>>, Fault> {
         let clock = self.clock.clone();
-        let answers = self.transaction(|connection, memory| {
+        let answers = self.transaction_in_turn(patience, |connection, memory| {
             let time = clock.now();
             let apply = |batches: &&[Batch]| {
                 batches.iter().map(|batch| memory.apply(connection, batch, time)).collect()
@@ -242,16 +119,32 @@ impl Writer {
         Ok(answers)
     }
 
+    /// Applies one group, or answers that the store is busy instead of waiting for another process.
+    fn transact_at_once(&mut self, batches: &[Batch]) -> Result<Vec<Outcome>, Fault> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let answers = self.transact(&[batches], Patience::None);
+        self.connection.busy_timeout(BUSY_TIMEOUT)?;
+        Ok(answers?.into_iter().next().unwrap_or_default())
+    }
+
     /// Runs something in one transaction, in this process's turn.
     pub(crate) fn transaction<T>(
         &mut self,
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.transaction_in_turn(Patience::Long, work)
+    }
+
+    fn transaction_in_turn<T>(
+        &mut self,
+        patience: Patience,
         work: impl FnOnce(&Connection, &mut Memory) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         if let Some(fault) = self.poison.get() {
             return Err(fault.refusal());
         }
         let Self { connection, turn, memory, data_version, .. } = self;
-        let result = turn.run(|| {
+        let result = turn.run(patience, || {
             begin(connection, memory, data_version)?;
             let answer = work(connection, memory)?;
             connection.prepare_cached("COMMIT")?.execute([]).map_err(Fault::unknown)?;
@@ -275,7 +168,7 @@ impl Writer {
             return Err(fault.refusal());
         }
         let Self { connection, turn, .. } = self;
-        let result = turn.run(|| Ok(connection.execute_batch("VACUUM")?));
+        let result = turn.run(Patience::Long, || Ok(connection.execute_batch("VACUUM")?));
         checkpoint::checkpoint(connection); // the file shrinks when the log is folded in
         if let Err(fault) = &result {
             self.recover(fault);
@@ -302,6 +195,11 @@ impl Writer {
             tracing::error!(target: "jaren::sqlite", kind = ?fault.kind, "the store failed; no further writes");
             let _ = self.poison.set(fault.clone()); // the first failure is the one to tell
         }
+    }
+
+    /// Whether the write-ahead log is to be tended, which may take long.
+    fn must_tend_log(&self) -> bool {
+        self.checkpoints.has_caught_up() || self.pages.load(Ordering::Relaxed) >= self.pages_due
     }
 
     /// Sees to it that the write-ahead log does not grow for ever.

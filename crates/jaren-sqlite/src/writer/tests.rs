@@ -25,12 +25,12 @@ fn is_committed(answers: &[Vec<Outcome>]) -> bool {
 #[test]
 fn a_failed_commit_is_unknown_and_stops_all_writing() {
     let (_folder, mut writer) = writer();
-    assert!(is_committed(&writer.transact(&[&[creating("a")]]).unwrap()));
+    assert!(is_committed(&writer.transact(&[&[creating("a")]], Patience::Long).unwrap()));
     writer.connection.commit_hook(Some(|| true)).unwrap();
-    let fault = writer.transact(&[&[creating("b")]]).unwrap_err();
+    let fault = writer.transact(&[&[creating("b")]], Patience::Long).unwrap_err();
     assert_eq!(fault.retry, Retry::Unknown);
     writer.connection.commit_hook(None::<fn() -> bool>).unwrap();
-    let refused = writer.transact(&[&[creating("c")]]).unwrap_err();
+    let refused = writer.transact(&[&[creating("c")]], Patience::Long).unwrap_err();
     assert_eq!((refused.kind, refused.retry), (StorageErrorKind::Poisoned, Retry::Never));
     assert!(refused.error(APPLY).to_string().contains("open the store anew"));
 }
@@ -41,12 +41,14 @@ fn a_full_disk_before_the_commit_changes_nothing_and_stops_nothing() {
     let pages: i64 = writer.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
     writer.connection.pragma_update(None, "max_page_count", pages + 2).unwrap();
     let names: Vec<String> = (0..).map(|n| format!("{n}{}", "x".repeat(400))).take(60).collect();
-    let fault =
-        names.iter().find_map(|name| writer.transact(&[&[creating(name)]]).err()).expect("it fills up");
+    let fault = names
+        .iter()
+        .find_map(|name| writer.transact(&[&[creating(name)]], Patience::Long).err())
+        .expect("it fills up");
     assert_eq!((fault.kind, fault.retry), (StorageErrorKind::Full, Retry::Safe));
     assert!(writer.connection.is_autocommit(), "the failed transaction was rolled back");
     writer.connection.pragma_update(None, "max_page_count", 1_000_000).unwrap();
-    assert!(is_committed(&writer.transact(&[&[creating("later")]]).unwrap()));
+    assert!(is_committed(&writer.transact(&[&[creating("later")]], Patience::Long).unwrap()));
 }
 
 // What cannot be written fails alone: its group is tried again one by one.
@@ -91,4 +93,89 @@ fn the_settings_that_durability_rests_on_are_in_force() {
     let path = folder.path().join("test.db");
     let lesser = open::writer(&path, crate::Durability::ProcessCrash).unwrap();
     assert_eq!(setting(&lesser, "synchronous"), "1");
+}
+
+/// The clock that a commit asks is asked on the thread that commits.
+#[derive(Debug, Default)]
+struct Witness(std::sync::Mutex<Vec<Option<String>>>);
+
+impl Clock for Witness {
+    fn now(&self) -> jaren_host::Millis {
+        let name = std::thread::current().name().map(str::to_owned);
+        self.0.lock().unwrap().push(name);
+        jaren_host::Millis::new(0)
+    }
+}
+
+/// The names of the threads that made so many commits, one after the other, on a disk that is taken for quick or not.
+async fn committed_on(commits: usize, time_max: Duration) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    open::create(&path).unwrap();
+    let witness = Arc::new(Witness::default());
+    let options = SqliteOptions::new().clock(witness.clone());
+    let writer = handle::start_with(&path, options, Arc::default(), time_max).unwrap();
+    for n in 0..commits {
+        assert!(is_committed(&[writer.apply(vec![creating(&n.to_string())]).await.unwrap()]));
+    }
+    writer.close().await;
+    let refused = writer.apply(vec![creating("late")]).await.unwrap_err();
+    assert_eq!(refused.kind(), StorageErrorKind::Closed);
+    let names = std::mem::take(&mut *witness.0.lock().unwrap());
+    names.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+fn is_ours(name: &String) -> bool {
+    name == "jaren-writer"
+}
+
+#[test]
+fn who_commits_alone_on_a_quick_disk_commits_on_its_own_thread() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let names = runtime.block_on(committed_on(5, Duration::MAX));
+    assert!(names.len() == 5 && !names.iter().any(is_ours), "{names:?}");
+}
+
+#[test]
+fn a_slow_disk_is_the_writers_business() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let names = runtime.block_on(committed_on(5, Duration::ZERO));
+    assert!(names.len() == 5 && names[1..].iter().all(is_ours), "the first one finds out: {names:?}");
+}
+
+// Or its other tasks could not add their commits to the group.
+#[test]
+fn a_runtime_of_one_thread_never_waits_for_the_disk() {
+    let single = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let one = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    for runtime in [single, one] {
+        let names = runtime.block_on(committed_on(3, Duration::MAX));
+        assert!(names.len() == 3 && names.iter().all(is_ours), "{names:?}");
+    }
+}
+
+// Another process's turn is waited for by the writer's thread.
+#[test]
+fn a_turn_that_is_taken_is_not_waited_for_on_the_callers_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    open::create(&path).unwrap();
+    let witness = Arc::new(Witness::default());
+    let options = SqliteOptions::new().clock(witness.clone());
+    let writer = Arc::new(handle::start_with(&path, options, Arc::default(), Duration::MAX).unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let other = Turn::open(&path).unwrap();
+    let waiting = other
+        .run(Patience::Long, || {
+            let caller = writer.clone();
+            let waiting = runtime.spawn(async move { caller.apply(vec![creating("a")]).await });
+            while writer.is_quiet() {
+                std::thread::yield_now(); // until it has reached the writer's thread
+            }
+            Ok(waiting)
+        })
+        .unwrap();
+    assert!(is_committed(&[runtime.block_on(waiting).unwrap().unwrap()]));
+    assert!(witness.0.lock().unwrap().iter().flatten().all(is_ours));
+    runtime.block_on(writer.close());
 }

@@ -1,0 +1,171 @@
+//! Our store: callers at once, sizes of documents, ages of stores, a second process.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use jaren_durable::{At, Session, SessionId, Storage};
+use jaren_json::Value;
+use jaren_sqlite::{Durability, SqliteOptions, SqliteStorage};
+use tokio::runtime::Runtime;
+
+use crate::figures::{self, Figures, micros, quantile};
+use crate::work::{self, CALLERS, DOCUMENT, STATE};
+
+const WHO: &str = "jaren";
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+fn open(path: &Path, options: SqliteOptions) -> Arc<SqliteStorage> {
+    Arc::new(SqliteStorage::open(path, options).unwrap())
+}
+
+/// Commits changes of one session until told to stop; each one's latency.
+async fn commit_until(storage: Arc<SqliteStorage>, name: String, stop: Arc<AtomicBool>) -> Vec<Duration> {
+    let mut session = Session::create(storage, SessionId::new(name).unwrap(), "bench");
+    let (document, mut latencies) = (work::document(DOCUMENT), Vec::new());
+    let mut n = 0;
+    while !stop.load(Ordering::Relaxed) {
+        n += 1;
+        let mut change = session.change();
+        change.put(&STATE, Value::Object(work::changed(&document, n)));
+        let at = Instant::now();
+        session.commit(change).await.unwrap();
+        latencies.push(at.elapsed());
+    }
+    latencies.split_off(1.min(latencies.len())) // the first one created the session
+}
+
+async fn measure(storage: &Arc<SqliteStorage>, who: &str, callers: usize, time: Duration) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let figures = Figures::begin();
+    let tasks: Vec<_> = (0..callers)
+        .map(|at| tokio::spawn(commit_until(storage.clone(), format!("{who}-{at}"), stop.clone())))
+        .collect();
+    tokio::time::sleep(time).await;
+    stop.store(true, Ordering::Relaxed);
+    let mut latencies = Vec::new();
+    for task in tasks {
+        latencies.extend(task.await.unwrap());
+    }
+    figures.print(who, callers, latencies.len(), latencies);
+}
+
+/// Commits a second at each number of callers, each on a store of its own.
+pub(crate) fn callers(folder: &Path, time: Duration) {
+    for callers in CALLERS {
+        let path = work::fresh(folder, "jaren.db");
+        runtime().block_on(async {
+            let storage = open(&path, SqliteOptions::new());
+            measure(&storage, WHO, callers, time).await;
+            storage.close().await;
+        });
+        work::remove(&path);
+    }
+}
+
+/// Bytes that a change of 200 bytes hands to the system: the median, which is a delta, and the mean with the bases.
+pub(crate) fn sizes(folder: &Path) {
+    const COMMITS: u64 = 330;
+    for kilobytes in [1, 100] {
+        let path = work::fresh(folder, "size.db");
+        runtime().block_on(async {
+            let storage = open(&path, SqliteOptions::new());
+            let mut session = Session::create(storage.clone(), SessionId::new("one").unwrap(), "bench");
+            let (document, mut bytes) = (work::document(kilobytes << 10), Vec::new());
+            for n in 0..COMMITS {
+                let mut change = session.change();
+                change.put(&STATE, Value::Object(work::changed(&document, n)));
+                let before = figures::bytes_written();
+                session.commit(change).await.unwrap();
+                bytes.push(figures::bytes_written() - before);
+            }
+            storage.close().await;
+            let mean = bytes.iter().sum::<u64>() as f64 / COMMITS as f64;
+            bytes.sort_unstable();
+            figures::print_one(
+                WHO,
+                "bytes of a change, median",
+                kilobytes as u64,
+                bytes[bytes.len() / 2] as f64,
+            );
+            figures::print_one(WHO, "bytes of a change, mean", kilobytes as u64, mean);
+        });
+        work::remove(&path);
+    }
+}
+
+/// Opening a store and reading a document that has changed so many times.
+pub(crate) fn ages(folder: &Path) {
+    for commits in [1, 100, 1_000, 100_000] {
+        let (path, crashed) = (work::fresh(folder, "age.db"), work::fresh(folder, "crashed.db"));
+        runtime().block_on(async {
+            // How it was written does not matter here, so it is written quickly.
+            let storage = open(&path, SqliteOptions::new().durability(Durability::ProcessCrash));
+            let mut session = Session::create(storage.clone(), SessionId::new("one").unwrap(), "bench");
+            let document = work::document(DOCUMENT);
+            for n in 0..commits {
+                let mut change = session.change();
+                change.put(&STATE, Value::Object(work::changed(&document, n)));
+                session.commit(change).await.unwrap();
+            }
+            drop(session);
+            for suffix in ["", "-wal"] {
+                let name = |path: &Path| format!("{}{suffix}", path.display());
+                std::fs::copy(name(&path), name(&crashed)).unwrap();
+            }
+            storage.close().await;
+            reopen(&path, commits, "").await;
+            reopen(&crashed, commits, " after a crash").await;
+        });
+        work::remove(&path);
+        work::remove(&crashed);
+    }
+}
+
+async fn reopen(path: &Path, commits: u64, how: &str) {
+    const READS: usize = 300;
+    let begun = Instant::now();
+    let storage = open(path, SqliteOptions::new());
+    figures::print_one(WHO, &format!("open{how}"), commits, micros(begun.elapsed()));
+    let mut times = Vec::new();
+    for _ in 0..READS {
+        let (id, address) = (SessionId::new("one").unwrap(), STATE.address());
+        let begun = Instant::now();
+        storage.document(id, address, At::Current).await.unwrap().unwrap();
+        times.push(begun.elapsed());
+    }
+    figures::print_one(WHO, &format!("first read{how}"), commits, micros(times[0]));
+    times.sort_unstable();
+    figures::print_one(WHO, &format!("read{how}"), commits, micros(quantile(&times, 50)));
+    storage.close().await;
+}
+
+/// A second process beside a busy writer.
+pub(crate) fn second(folder: &Path, time: Duration) {
+    let path = work::fresh(folder, "second.db");
+    runtime().block_on(async {
+        let storage = open(&path, SqliteOptions::new());
+        let mut client = Command::new(std::env::current_exe().unwrap());
+        client.args(["client".as_ref(), folder.as_os_str()]).arg(time.as_secs_f64().to_string());
+        let client = client.stdout(Stdio::inherit()).spawn().unwrap();
+        // A little longer, so that the client is never alone.
+        measure(&storage, "beside a second process", 64, time + time / 2).await;
+        client.wait_with_output().unwrap();
+        storage.close().await;
+    });
+    work::remove(&path);
+}
+
+/// The second process.
+pub(crate) fn client(folder: &Path, time: Duration) {
+    runtime().block_on(async {
+        let storage = open(&folder.join("second.db"), SqliteOptions::new());
+        measure(&storage, "second process", 1, time).await;
+        storage.close().await;
+    });
+}
