@@ -59,6 +59,7 @@ pub(crate) fn compile(document: &Value, options: &CompileOptions) -> Result<Shee
         parameters,
         depth_max: options.depth_max,
         dispatches_max: options.dispatches_max.map_or(u64::MAX, std::num::NonZeroU64::get),
+        limits: options.bodies.limits,
     })
 }
 

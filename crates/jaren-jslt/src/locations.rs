@@ -6,7 +6,7 @@
 //! Everything is kept in flat lists, and a child always has a larger number than its parent.
 
 use jaren_json::Value;
-use jaren_query::{JsonPath, Location, NormalizedPath, Track, WalkLimit};
+use jaren_query::{Allowance, JsonPath, Location, NormalizedPath, Track, WalkLimit};
 
 #[derive(Debug, Default)]
 pub(crate) struct Locations {
@@ -49,7 +49,12 @@ impl Locations {
 
     /// Walks those of `paths` that are in a set of bits, unless they were walked before. Then each node knows whether they
     /// select it or something below it.
-    pub(crate) fn select(&mut self, input: &Value, paths: &[JsonPath], set: &[u64]) -> Result<(), WalkLimit> {
+    pub(crate) fn select(
+        &mut self,
+        input: &Value,
+        (paths, set): (&[JsonPath], &[u64]),
+        allowance: &Allowance,
+    ) -> Result<(), WalkLimit> {
         let mut any = false;
         for (index, path) in paths.iter().enumerate() {
             if !contains(set, index) || contains(&self.walked, index) {
@@ -58,7 +63,8 @@ impl Locations {
             if let Some(word) = self.walked.get_mut(index / 64) {
                 *word |= 1 << (index % 64);
             }
-            path.walk(self, (input, Self::ROOT), &mut |locations, _, found| locations.mark(found, index))?;
+            let mark = &mut |locations: &mut Self, _: &Value, found| locations.mark(found, index);
+            path.walk_within(allowance, self, (input, Self::ROOT), mark)?;
             any = true;
         }
         if any {

@@ -1,7 +1,7 @@
 //! A stylesheet after compilation.
 
 use jaren_json::{Pointer, Str};
-use jaren_query::{ExtendedQuery, JsonPath, TypeTest};
+use jaren_query::{ExtendedQuery, JsonPath, Limits, TypeTest};
 
 use crate::document::Unmatched;
 
@@ -21,6 +21,8 @@ pub(crate) struct Sheet {
     pub(crate) parameters: Vec<Str>,
     pub(crate) depth_max: usize,
     pub(crate) dispatches_max: u64,
+    /// What a transform may spend in all.
+    pub(crate) limits: Limits,
 }
 
 /// One rule.

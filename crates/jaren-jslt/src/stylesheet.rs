@@ -20,15 +20,18 @@ pub struct CompileOptions {
     /// How bodies are compiled: their limits, and what a host lends them.
     ///
     /// The `externals` are the parameters of the stylesheet (section 8.1), beside which bodies may name `root` and `path`.
-    /// The `type_tests` compile the schemas of matches too. What an evaluation of a body spends beyond its limits is
-    /// `JT2004`.
+    /// The `type_tests` compile the schemas of matches too.
+    ///
+    /// Of the limits, `steps` and `work` hold for a transform as a whole: for all evaluations of bodies together, and for
+    /// what happens between them, where a dispatch is a step and values that are kept are work. What a body spends beyond
+    /// them is `JT2004`, and what is spent between bodies `JR2001`.
     pub bodies: jaren_query::CompileOptions,
     /// How deep dispatches may lie within each other (section 5.4); `JT2001` beyond. The dispatch of the input is at depth
     /// 0. Each level needs some stack, which is taken from the heap where the thread's own is short; what would take more than
     /// 128 MiB of it is `JT2001` too.
     pub depth_max: usize,
-    /// How many values a transform may dispatch; `JR2001` beyond. The format has no such limit, and depth does not bound
-    /// it: a stylesheet of which the author is not trusted needs it, beside the limits of its bodies.
+    /// How many values a transform may dispatch; `JR2001` beyond. The format has no such limit; where this is `None`, only
+    /// the steps of `bodies` bound it.
     pub dispatches_max: Option<NonZeroU64>,
 }
 

@@ -3,7 +3,7 @@
 use std::iter;
 
 use jaren_json::{Diagnostic, Value};
-use jaren_query::{EvalError, Host, Location, Scope, Track};
+use jaren_query::{Allowance, EvalError, Exhausted, Host, Location, Scope, Track};
 
 use crate::codes::{DEPTH, FAILED, LIMIT, SEVERAL, UNMATCHED};
 use crate::compile::{PATH, ROOT};
@@ -19,6 +19,10 @@ const STACK_LEFT_MIN: usize = if cfg!(debug_assertions) { 2 << 20 } else { 1 << 
 /// How much stack is added where less is left, in bytes, and how often: 128 MiB in all.
 const STACK_ADDED: usize = 8 << 20;
 const STACKS_MAX: usize = 16;
+/// What a value takes of the work that a transform may do, where it may be kept in an answer.
+const KEPT: usize = size_of::<Value>() / 4;
+/// Rules that are looked at for one unit more.
+const RULES_EACH: usize = 16;
 
 /// Transforms an input.
 pub(crate) fn transform(
@@ -39,6 +43,7 @@ pub(crate) fn transform(
         depth: 0,
         stacks: 0,
         dispatches_left: sheet.dispatches_max,
+        allowance: Allowance::new(&sheet.limits),
         current: None,
     };
     let mut answer = Vec::new();
@@ -61,6 +66,8 @@ struct Transform<'t> {
     /// How often the stack was added to around here.
     stacks: usize,
     dispatches_left: u64,
+    /// What is left of the steps and the work; nothing while a body has it.
+    allowance: Allowance,
     /// Where the value stands of which the body is being evaluated.
     current: Option<Location>,
 }
@@ -86,6 +93,9 @@ impl Transform<'_> {
             return Err(error(LIMIT, table, message));
         };
         self.dispatches_left = left;
+        let paid = self.allowance.step();
+        paid.and_then(|()| self.allowance.work(KEPT + table.rules.len() / RULES_EACH))
+            .map_err(|exhausted| spent(exhausted, table))?;
         if location.is_some() {
             self.prepare(mode, table)?;
         }
@@ -121,7 +131,7 @@ impl Transform<'_> {
     ) -> Result<Answer, TransformError> {
         let mut rules = table.rules.iter().filter_map(|rule| self.sheet.rules.get(*rule));
         match rules.find(|rule| self.matches(rule, value, location)) {
-            Some(rule) => self.fire(rule, value, location, answer),
+            Some(rule) => self.fire((rule, table), value, location, answer),
             None => self.built_in((mode, table), value, location, answer),
         }
     }
@@ -129,7 +139,8 @@ impl Transform<'_> {
     /// Walks the match paths of a mode, once, when something that they could select is dispatched in it.
     fn prepare(&mut self, mode: ModeId, table: &Mode) -> Result<(), TransformError> {
         if self.prepared.get_mut(mode).is_some_and(|prepared| !std::mem::replace(prepared, true)) {
-            let walked = self.locations.select(self.input, &self.sheet.paths, &table.paths);
+            let paths = (&self.sheet.paths[..], &table.paths[..]);
+            let walked = self.locations.select(self.input, paths, &self.allowance);
             return walked.map_err(|limit| error(LIMIT, table, limit.to_string()));
         }
         Ok(())
@@ -144,15 +155,12 @@ impl Transform<'_> {
     /// Evaluates the body of a rule with the value as its input.
     fn fire(
         &mut self,
-        rule: &Rule,
+        (rule, table): (&Rule, &Mode),
         value: &Value,
         location: Option<Location>,
         answer: &mut Vec<Value>,
     ) -> Result<Answer, TransformError> {
-        let path = rule.reads_path.then(|| match location {
-            Some(location) => Value::from(self.locations.path(self.input, location).as_str()),
-            None => Value::Null,
-        });
+        let path = if rule.reads_path { Some(self.path(location, table)?) } else { None };
         let with_path: Vec<(&str, &Value)>;
         let externals = match &path {
             None => self.externals,
@@ -163,13 +171,23 @@ impl Transform<'_> {
         };
         let scope = Scope::value(value).with_externals(externals);
         let around = std::mem::replace(&mut self.current, location);
-        let evaluated = rule.body.evaluate(&scope, self, answer);
+        let mut allowance = std::mem::take(&mut self.allowance);
+        let evaluated = rule.body.evaluate(&scope, self, &mut allowance, answer);
+        self.allowance = allowance;
         self.current = around;
         match evaluated {
             Ok(()) => Ok(Answer::Added),
             Err(error) if error.is_foreign() => Err(TransformError::new(error.into())),
             Err(error) => Err(self.failed(rule, location, error)),
         }
+    }
+
+    /// What `$path` is in a body, which may keep it.
+    fn path(&self, location: Option<Location>, table: &Mode) -> Result<Value, TransformError> {
+        let Some(location) = location else { return Ok(Value::Null) };
+        let path = self.locations.path(self.input, location);
+        self.allowance.work(path.as_str().len() / 4).map_err(|exhausted| spent(exhausted, table))?;
+        Ok(Value::from(path.as_str()))
     }
 
     #[cold]
@@ -203,6 +221,10 @@ impl Transform<'_> {
             Value::Object(object) => object.values(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Ok(Answer::Itself),
         };
+        // Each child is looked at, and may be kept in another container.
+        self.allowance
+            .work(children.len().saturating_mul(1 + KEPT))
+            .map_err(|exhausted| spent(exhausted, table))?;
         let mut rebuilt = Rebuilt::new(children, fresh, answer);
         while let Some((position, child)) = self.next_child(table, location, rebuilt.rest()) {
             rebuilt.keep(position, answer);
@@ -264,14 +286,16 @@ impl Host for Transform<'_> {
     fn apply(
         &mut self,
         mode: ModeId,
-        item: &Value,
-        location: Option<Location>,
+        (item, location): (&Value, Option<Location>),
+        allowance: &mut Allowance,
         answer: &mut Vec<Value>,
     ) -> Result<(), EvalError> {
         self.depth += 1;
+        std::mem::swap(&mut self.allowance, allowance);
         if let Answer::Itself = self.dispatch(item, location, mode, answer)? {
             answer.push(item.clone());
         }
+        std::mem::swap(&mut self.allowance, allowance);
         self.depth -= 1;
         Ok(())
     }
@@ -280,4 +304,9 @@ impl Host for Transform<'_> {
 #[cold]
 fn error(code: &'static str, mode: &Mode, message: String) -> TransformError {
     TransformError::new(Diagnostic::new(code, mode.unmatched.place.clone(), message))
+}
+
+#[cold]
+fn spent(exhausted: Exhausted, mode: &Mode) -> TransformError {
+    error(LIMIT, mode, exhausted.to_string())
 }

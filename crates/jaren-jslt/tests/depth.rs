@@ -6,6 +6,7 @@ use std::thread;
 
 use jaren_jslt::{CompileOptions, Stylesheet, TransformError};
 use jaren_json::{Array, Value, value};
+use jaren_query::Limits;
 
 /// Far less than any thread has by default.
 const STACK: usize = 128 << 10;
@@ -98,4 +99,59 @@ fn dispatches_can_be_counted() {
         let sheet = Stylesheet::compile_with(&document, &options).unwrap();
         assert_eq!(sheet.transform(&value!([1, 2, 3])).is_ok(), ends);
     }
+}
+
+/// What a transform answers that may do so much.
+fn limited(document: &Value, input: &Value, limits: Limits) -> Result<Option<Value>, TransformError> {
+    let bodies = jaren_query::CompileOptions { limits, ..jaren_query::CompileOptions::default() };
+    let options = CompileOptions { bodies, ..CompileOptions::default() };
+    Stylesheet::compile_with(document, &options).unwrap().transform(input)
+}
+
+#[test]
+fn limits_hold_for_all_bodies_together() {
+    let document = value!([{"match": "$[*]", "body": {"$add": ["$", 1]}}]);
+    let input: Value = (0..100).map(Value::from).collect();
+    // The input and each element are dispatched, and each body has three expressions.
+    let steps =
+        |steps| limited(&document, &input, Limits { steps: NonZeroU64::new(steps), ..Limits::default() });
+    assert!(steps(401).is_ok());
+    let error = steps(400).unwrap_err();
+    assert_eq!((error.code(), error.pointer().as_str()), ("JT2004", "/0/body/$add/1"));
+    assert_eq!(error.cause().map(jaren_json::Diagnostic::code), Some("JQ2009"));
+    assert_eq!(steps(397).unwrap_err().code(), "JR2001");
+}
+
+#[test]
+fn no_stylesheet_works_without_end() {
+    let work = |document: &Value, input: &Value| {
+        let error = limited(document, input, Limits { work: NonZeroU64::new(100_000), ..Limits::default() });
+        let error = error.unwrap_err();
+        // Inside a body it is that body's failure.
+        let code = error.cause().map_or(error.code(), jaren_json::Diagnostic::code);
+        assert!(["JR2001", "JQ2009"].contains(&code), "{error}");
+    };
+    // 2^40 dispatches.
+    let twice = value!([{"body": {"$seq": [{"$apply": "$[*]"}, {"$apply": "$[*]"}]}}]);
+    work(&twice, &nested(40, value!(1), in_list));
+
+    // A container is rebuilt for each of its elements.
+    let rebuilt = value!([{"match": "$[*]", "body": [{"$apply": ["$root", "m"]}]},
+        {"mode": "m", "match": "$[0]", "body": 7}]);
+    let many: Value = (0..1000).map(Value::from).collect();
+    work(&rebuilt, &many);
+
+    // A long name is in every path below it.
+    let named = value!([{"match": "$.*[*]", "body": "$path"}]);
+    let long = value!([((0..1000).map(Value::from).collect::<Value>())]);
+    let name = "n".repeat(10_000);
+    let long = Value::from(
+        [(name.as_str(), long.at(0).unwrap().clone())].into_iter().collect::<jaren_json::Object>(),
+    );
+    work(&named, &long);
+
+    // The paths of rules share what there is.
+    let path = |n: u32| format!("${}.m{n}", "[*,*]".repeat(12));
+    let rules: Value = (0..20).map(|n| value!({"match": (path(n)), "body": 1})).collect();
+    work(&rules, &nested(13, value!(1), in_list));
 }

@@ -1,9 +1,12 @@
-//! What one evaluation may still spend inside its steps (`Limits::work`).
+//! What evaluations may still spend: one of them inside its steps (`Limits::work`), or several together.
 
 use std::cell::Cell;
+use std::num::NonZeroU64;
+
+use crate::query::Limits;
 
 /// Units of work that are left.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Budget(Cell<u64>);
 
 /// The work that was asked for is more than is left.
@@ -31,5 +34,41 @@ impl Budget {
         let left = self.0.get().checked_sub(units);
         self.0.set(left.unwrap_or(0));
         left.map(|_| ()).ok_or(Spent)
+    }
+}
+
+/// What several evaluations may still spend together: the bodies of a format above, and what it does between them.
+/// By default that is nothing.
+#[derive(Debug, Default)]
+pub struct Allowance {
+    pub(crate) steps: u64,
+    pub(crate) work: Budget,
+}
+
+/// An [`Allowance`] is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this takes more steps or work than the limits allow; expected less, or higher limits")]
+pub struct Exhausted;
+
+impl Allowance {
+    /// All that `steps` and `work` of some limits allow.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            steps: limits.steps.map_or(Limits::STEPS, NonZeroU64::get),
+            work: Budget::new(limits.work.map_or(Limits::WORK, NonZeroU64::get)),
+        }
+    }
+
+    /// Takes a step.
+    #[inline]
+    pub fn step(&mut self) -> Result<(), Exhausted> {
+        self.steps = self.steps.checked_sub(1).ok_or(Exhausted)?;
+        Ok(())
+    }
+
+    /// Takes so many units of work; once one cannot be had, nothing is left.
+    #[inline]
+    pub fn work(&self, units: usize) -> Result<(), Exhausted> {
+        self.work.spend(units).map_err(|Spent| Exhausted)
     }
 }

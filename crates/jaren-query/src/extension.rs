@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use jaren_json::{Report, Value};
 
+use crate::budget::Allowance;
 use crate::compile::compile;
 use crate::error::EvalError;
 use crate::eval::Run;
@@ -64,11 +65,12 @@ pub trait Host {
     ///
     /// `location` is there where the operand is `$`, an external parameter or a path from one of them, and the host knows
     /// the location of that.
+    /// `allowance` is what the evaluation has left; what the host spends is spent.
     fn apply(
         &mut self,
         tag: usize,
-        item: &Value,
-        location: Option<Location>,
+        item: (&Value, Option<Location>),
+        allowance: &mut Allowance,
         answer: &mut Vec<Value>,
     ) -> Result<(), EvalError>;
 }
@@ -104,12 +106,19 @@ impl ExtendedQuery {
     }
 
     /// Adds all items of the result to `answer`. What it has after an error is not specified.
+    ///
+    /// Of the limits it was compiled with, steps and work do not hold here: `allowance` does, and keeps what is left.
     pub fn evaluate(
         &self,
         scope: &Scope<'_>,
         host: &mut dyn Host,
+        allowance: &mut Allowance,
         answer: &mut Vec<Value>,
     ) -> Result<(), EvalError> {
-        Run::with_host(&self.0, scope, host).append(answer)
+        let mut run = Run::with_host(&self.0, scope, host);
+        run.exchange(allowance);
+        let evaluated = run.append(answer);
+        run.exchange(allowance);
+        evaluated
     }
 }

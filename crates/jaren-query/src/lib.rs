@@ -49,6 +49,7 @@ mod vectors;
 mod zone;
 
 pub use analysis::analyze;
+pub use budget::{Allowance, Exhausted};
 pub use capability::{
     Argument, Collations, Function, Functions, Lexical, LexicalProviders, Operands, Operators, ReservedName,
 };

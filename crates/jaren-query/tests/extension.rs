@@ -3,8 +3,8 @@
 
 use jaren_json::{Diagnostic, Pointer, Value, value};
 use jaren_query::{
-    CompileOptions, EvalError, ExtendedQuery, Extension, Host, Limits, Location, Query, Reading, Refusal,
-    Scope,
+    Allowance, CompileOptions, EvalError, ExtendedQuery, Extension, Host, Limits, Location, Query, Reading,
+    Refusal, Scope,
 };
 
 /// `{"$mark": operand}` or `{"$mark": [operand, name]}`.
@@ -31,6 +31,10 @@ impl Extension for Mark {
     }
 }
 
+fn all() -> Allowance {
+    Allowance::new(&Limits::default())
+}
+
 /// Answers `tag: item at positions` for each item, and nothing for `null`.
 #[derive(Default)]
 struct Marks {
@@ -51,8 +55,8 @@ impl Host for Marks {
     fn apply(
         &mut self,
         tag: usize,
-        item: &Value,
-        location: Option<Location>,
+        (item, location): (&Value, Option<Location>),
+        _: &mut Allowance,
         answer: &mut Vec<Value>,
     ) -> Result<(), EvalError> {
         if item.as_str() == Some("boom") {
@@ -86,7 +90,7 @@ fn answer(document: &Value, input: &Value) -> Vec<Value> {
     let mut answer = Vec::new();
     let externals = [("root", input), ("other", input)];
     let scope = Scope::value(input).with_externals(&externals);
-    compile(document).unwrap().evaluate(&scope, &mut Marks::default(), &mut answer).unwrap();
+    compile(document).unwrap().evaluate(&scope, &mut Marks::default(), &mut all(), &mut answer).unwrap();
     answer
 }
 
@@ -126,12 +130,16 @@ fn without_an_extension_its_operator_is_unknown() {
 fn an_error_of_the_host_ends_the_evaluation() {
     let input = value!({"a": "boom"});
     let query = compile(&value!({"$count": {"$mark": {"$seq": [1, "$.a"]}}})).unwrap();
-    let error = query.evaluate(&Scope::value(&input), &mut Marks::default(), &mut Vec::new()).unwrap_err();
+    let error = query
+        .evaluate(&Scope::value(&input), &mut Marks::default(), &mut all(), &mut Vec::new())
+        .unwrap_err();
     assert_eq!((error.code(), error.pointer().as_str(), error.is_foreign()), ("XX1", "/elsewhere", true));
 
     // The operand fails before the host sees an item.
     let query = compile(&value!({"$mark": {"$seq": ["$.a", {"$add": ["x", 1]}]}})).unwrap();
-    let error = query.evaluate(&Scope::value(&input), &mut Marks::default(), &mut Vec::new()).unwrap_err();
+    let error = query
+        .evaluate(&Scope::value(&input), &mut Marks::default(), &mut all(), &mut Vec::new())
+        .unwrap_err();
     assert_eq!((error.code(), error.is_foreign()), ("JQ2001", false));
 }
 
@@ -139,11 +147,12 @@ fn an_error_of_the_host_ends_the_evaluation() {
 fn an_operand_costs_its_step() {
     let steps = |n| Limits { steps: std::num::NonZeroU64::new(n), ..Limits::default() };
     let input = value!({"a": 1});
+    let query = compile(&value!({"$mark": "$.a"})).unwrap();
     for (n, ends) in [(1, false), (2, true)] {
-        let options = CompileOptions { limits: steps(n), ..CompileOptions::default() };
-        let query =
-            ExtendedQuery::compile(&value!({"$mark": "$.a"}), &options, &mut Mark::default()).unwrap();
-        let result = query.evaluate(&Scope::value(&input), &mut Marks::default(), &mut Vec::new());
+        let mut allowance = Allowance::new(&steps(n));
+        let result =
+            query.evaluate(&Scope::value(&input), &mut Marks::default(), &mut allowance, &mut Vec::new());
         assert_eq!(result.is_ok(), ends);
+        assert!(allowance.step().is_err(), "all was spent");
     }
 }

@@ -4,7 +4,7 @@ use jaren_json::Value;
 
 use super::item::Item;
 use super::{Run, Sink, Stop};
-use crate::budget::Spent;
+use crate::budget::{Allowance, Spent};
 use crate::error::EvalError;
 use crate::extension::{Located, Location};
 use crate::path::Around;
@@ -35,8 +35,21 @@ impl<'a> Run<'a> {
         location: Option<Location>,
         answer: &mut Vec<Value>,
     ) -> Result<(), EvalError> {
+        let mut allowance = Allowance::default();
+        self.exchange(&mut allowance);
         // Only `ExtendedQuery` compiles an extension, and it never evaluates without a host.
-        self.host.as_deref_mut().map_or(Ok(()), |host| host.apply(tag, item, location, answer))
+        let applied = self
+            .host
+            .as_deref_mut()
+            .map_or(Ok(()), |host| host.apply(tag, (item, location), &mut allowance, answer));
+        self.exchange(&mut allowance);
+        applied
+    }
+
+    /// Exchanges what is left for this evaluation and for others.
+    pub(crate) fn exchange(&mut self, allowance: &mut Allowance) {
+        std::mem::swap(&mut self.steps_left, &mut allowance.steps);
+        std::mem::swap(&mut self.work, &mut allowance.work);
     }
 
     /// The nodes that an operand selects, with their locations; nothing where it has no locations to give.

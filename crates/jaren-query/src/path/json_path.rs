@@ -6,7 +6,7 @@ use jaren_json::Value;
 
 use super::parse::PathDefect;
 use super::{Around, Path, Track, parse};
-use crate::budget::{Budget, Spent};
+use crate::budget::{Allowance, Spent};
 use crate::query::Limits;
 
 /// A compiled RFC 9535 query: shared by clones and between threads.
@@ -58,7 +58,18 @@ impl JsonPath {
         root: (&'v Value, T::Place),
         found: &mut dyn FnMut(&mut T, &'v Value, T::Place),
     ) -> Result<(), WalkLimit> {
-        let around = Around { root: root.0, budget: &Budget::new(Limits::WORK) };
+        self.walk_within(&Allowance::new(&Limits::default()), track, root, found)
+    }
+
+    /// The same within the work of an allowance, of which `found` may take, too.
+    pub fn walk_within<'v, T: Track>(
+        &self,
+        allowance: &Allowance,
+        track: &mut T,
+        root: (&'v Value, T::Place),
+        found: &mut dyn FnMut(&mut T, &'v Value, T::Place),
+    ) -> Result<(), WalkLimit> {
+        let around = Around { root: root.0, budget: &allowance.work };
         let walked =
             self.0.walk(track, around, root, &mut |track, (value, place)| found(track, value, place));
         walked.map_err(|Spent| WalkLimit)
@@ -70,6 +81,7 @@ mod tests {
     use jaren_json::value;
 
     use super::*;
+    use crate::budget::Budget;
 
     /// Names each node by the positions that lead to it.
     struct Positions(Vec<(usize, usize)>);

@@ -4,6 +4,8 @@ use jaren_json::Value;
 
 use super::walk::Track;
 use super::{JsonPath, NormalizedPath, WalkLimit};
+use crate::budget::Allowance;
+use crate::query::Limits;
 
 /// A node that a path selects (RFC 9535 1.1).
 #[derive(Clone, Debug, PartialEq)]
@@ -31,17 +33,34 @@ impl JsonPath {
     /// ```
     pub fn select<'v>(&self, document: &'v Value) -> Result<Vec<Node<'v>>, WalkLimit> {
         let mut nodes = Vec::new();
-        self.walk(&mut Trail(Vec::new()), (document, None), &mut |trail, value, place| {
-            nodes.push(Node { value, path: trail.path(document, place) });
-        })?;
-        Ok(nodes)
+        let allowance = Allowance::new(&Limits::default());
+        // Where the allowance is spent, the walk ends at its next node; so the last one is seen to below.
+        let mut kept = Ok(());
+        self.walk_within(
+            &allowance,
+            &mut Trail(Vec::new()),
+            (document, None),
+            &mut |trail, value, place| {
+                let path = trail.path(document, place);
+                kept = allowance.work((size_of::<Node<'_>>() + path.as_str().len()) / 4);
+                if kept.is_ok() {
+                    nodes.push(Node { value, path });
+                }
+            },
+        )?;
+        kept.map(|()| nodes).map_err(|_| WalkLimit)
     }
 
     /// The values of those nodes.
     pub fn values<'v>(&self, document: &'v Value) -> Result<Vec<&'v Value>, WalkLimit> {
         let mut values = Vec::new();
-        self.walk(&mut (), (document, ()), &mut |(), value, ()| values.push(value))?;
-        Ok(values)
+        let allowance = Allowance::new(&Limits::default());
+        let mut kept = Ok(());
+        self.walk_within(&allowance, &mut (), (document, ()), &mut |(), value, ()| {
+            kept = allowance.work(size_of::<&Value>() / 4);
+            values.push(value);
+        })?;
+        kept.map(|()| values).map_err(|_| WalkLimit)
     }
 }
 
