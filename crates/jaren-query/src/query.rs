@@ -3,7 +3,7 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::Arc;
 
-use jaren_json::{Object, Report, Str, Value};
+use jaren_json::{Object, Report, SlotHint, Str, Value};
 
 use crate::capability::{Collations, Functions, LexicalProviders, Operators};
 use crate::compile::compile;
@@ -112,14 +112,15 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The member of that name where the input is in parts.
+    /// The member of that name where the input is in parts, looked for first where the hint says.
     #[inline]
-    pub(crate) fn part(&self, name: &Str) -> Option<&'a Value> {
+    pub(crate) fn part(&self, name: &Str, hint: &SlotHint) -> Option<&'a Value> {
         match self.root {
             ScopeRoot::Value(_) => None,
-            ScopeRoot::Record(members) => {
-                members.iter().find(|(part, _)| *name == **part).map(|(_, value)| *value)
-            }
+            ScopeRoot::Record(members) => match members.get(hint.load()) {
+                Some((part, value)) if *name == **part => Some(value),
+                _ => part_learned(members, name, hint),
+            },
         }
     }
 
@@ -136,6 +137,14 @@ impl<'a> Scope<'a> {
     pub(crate) fn external(&self, name: &str) -> Option<&'a Value> {
         self.externals.iter().find(|(external, _)| *external == name).map(|(_, value)| *value)
     }
+}
+
+/// Out of the way of the callers whose hint is right.
+#[inline(never)]
+fn part_learned<'a>(members: &'a [(&'a str, &'a Value)], name: &Str, hint: &SlotHint) -> Option<&'a Value> {
+    let position = members.iter().position(|(part, _)| *name == **part)?;
+    hint.store(position);
+    members.get(position).map(|(_, value)| *value)
 }
 
 impl Query {
@@ -192,6 +201,12 @@ impl Query {
         {
             return Ok(truth);
         }
+        self.evaluated_truth(scope)
+    }
+
+    /// Out of the way of what has a quick form.
+    #[inline(never)]
+    fn evaluated_truth(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
         Run::new(&self.plan, scope).root_truth()
     }
 

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use jaren_json::Value;
+use jaren_json::{SlotHint, Str, Value};
 
 use crate::budget::Budget;
-use crate::eval::{compare_items, item_truth};
+use crate::eval::{compare_items, compare_numbers, item_truth};
 use crate::path::{Step, step_into};
 use crate::plan::{Comparison, Expr, From, Kind, Plan, Test};
 use crate::query::Scope;
@@ -32,13 +32,15 @@ pub(crate) enum Quick {
 #[derive(Debug)]
 pub(crate) enum Sight {
     Constant(Value),
-    /// A path of single steps from the input: `$.a.b` has two, which most have.
-    Path {
-        first: Step,
-        second: Option<Step>,
-        rest: Box<[Step]>,
-    },
+    /// `$.part.member`, which most paths in guards are.
+    Member(Name, Name),
+    /// Any other path of single steps from the input.
+    Path(Box<[Step]>),
 }
+
+/// The name of a step, with a hint where it was found the last time.
+#[derive(Debug)]
+pub(crate) struct Name(Str, SlotHint);
 
 impl Quick {
     /// The quick form of a plan, where it has one. It counts no steps, so their limit must be out of reach.
@@ -79,16 +81,22 @@ impl Quick {
     #[inline]
     pub(crate) fn truth(&self, scope: &Scope<'_>) -> Option<bool> {
         match self {
-            Self::Compare(comparison, left, right) => match left.see(scope).zip(right.see(scope)) {
-                Some((left, right)) => {
-                    compare_items(*comparison, left, right, &Budget::new(COMPARED_MAX)).ok()
+            Self::Compare(comparison, left, right) => {
+                let (Some(left), Some(right)) = (left.see(scope), right.see(scope)) else {
+                    return Some(false);
+                };
+                match (left, right) {
+                    (Value::Number(left), Value::Number(right)) => {
+                        Some(compare_numbers(*comparison, *left, *right))
+                    }
+                    _ => compare_briefly(*comparison, left, right),
                 }
-                None => Some(false),
-            },
+            }
             other => other.truth_of_parts(scope),
         }
     }
 
+    #[inline(never)]
     fn truth_of_parts(&self, scope: &Scope<'_>) -> Option<bool> {
         match self {
             Self::Compare(..) => self.truth(scope),
@@ -99,6 +107,12 @@ impl Quick {
             Self::Truth(sight) => Some(sight.see(scope).is_some_and(item_truth)),
         }
     }
+}
+
+/// The truth of a comparison, unless it would take long.
+#[inline(never)]
+fn compare_briefly(comparison: Comparison, left: &Value, right: &Value) -> Option<bool> {
+    compare_items(comparison, left, right, &Budget::new(COMPARED_MAX)).ok()
 }
 
 /// Whether one of the parts decides; the others are not looked at.
@@ -117,8 +131,14 @@ impl Sight {
         match &expr.kind {
             Kind::Literal(value) => Some(Self::Constant(value.clone())),
             Kind::Path(root) if matches!(root.from, From::Input) && root.path.leaps.is_empty() => {
-                let mut steps = root.path.head.iter().cloned();
-                Some(Self::Path { first: steps.next()?, second: steps.next(), rest: steps.collect() })
+                match &*root.path.head {
+                    [] => None,
+                    [Step::Name(part, at), Step::Name(member, hint)] => {
+                        let name = |name: &Str, hint: &SlotHint| Name(name.clone(), hint.clone());
+                        Some(Self::Member(name(part, at), name(member, hint)))
+                    }
+                    steps => Some(Self::Path(steps.into())),
+                }
             }
             _ => None,
         }
@@ -128,15 +148,38 @@ impl Sight {
     fn see<'a>(&'a self, scope: &Scope<'a>) -> Option<&'a Value> {
         match self {
             Self::Constant(value) => Some(value),
-            Self::Path { first, second, rest } => {
-                let part = match scope.whole() {
-                    Some(value) => step_into(value, std::slice::from_ref(first))?,
-                    None => scope.part(first.name()?)?,
-                };
-                step_into(step_into(part, second.as_slice())?, rest)
-            }
+            Self::Member(part, member) => see_member(part, member, scope),
+            Self::Path(steps) => see_along(steps, scope),
         }
     }
+}
+
+#[inline(never)]
+fn see_member<'a>(
+    Name(part, at): &'a Name,
+    Name(member, hint): &'a Name,
+    scope: &Scope<'a>,
+) -> Option<&'a Value> {
+    let part = match scope.whole() {
+        Some(Value::Object(object)) => object.get_hinted(part, at),
+        Some(_) => None,
+        None => scope.part(part, at),
+    };
+    match part {
+        Some(Value::Object(object)) => object.get_hinted(member, hint),
+        _ => None,
+    }
+}
+
+/// Out of the way of shorter paths.
+#[inline(never)]
+fn see_along<'a>(steps: &'a [Step], scope: &Scope<'a>) -> Option<&'a Value> {
+    if let Some(value) = scope.whole() {
+        return step_into(value, steps);
+    }
+    let (part, rest) = steps.split_first()?;
+    let (name, hint) = part.name()?;
+    step_into(scope.part(name, hint)?, rest)
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl<'a> Run<'a> {
 
 #[inline]
 #[expect(clippy::float_cmp, reason = "equality of doubles is what is meant")]
-fn compare_numbers(comparison: Comparison, left: f64, right: f64) -> bool {
+pub(crate) fn compare_numbers(comparison: Comparison, left: f64, right: f64) -> bool {
     match comparison {
         Comparison::Eq => left == right,
         Comparison::Ne => left != right,

@@ -31,7 +31,7 @@ use std::num::NonZeroU64;
 
 use jaren_json::Value;
 
-pub(crate) use self::compare::compare_items;
+pub(crate) use self::compare::{compare_items, compare_numbers};
 use self::item::{Got, Item, Seq};
 pub(crate) use self::item::{count, item_truth};
 use self::modes::finished;
@@ -250,8 +250,8 @@ impl<'a> Run<'a> {
         let found = match root.from {
             PathFrom::Input => match (self.scope.whole(), steps) {
                 (Some(value), _) => step_into(value, steps),
-                (None, [Step::Name(name, _), rest @ ..]) => {
-                    self.scope.part(name).and_then(|value| step_into(value, rest))
+                (None, [Step::Name(name, hint), rest @ ..]) => {
+                    self.scope.part(name, hint).and_then(|value| step_into(value, rest))
                 }
                 (None, [Step::Index(_), ..]) => None,
                 (None, []) => return Ok(Head::Items(Seq::One(self.input()))),

@@ -67,11 +67,11 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// The member that it selects, where it is a name.
+    /// The member that it selects, where it is a name, and where it was found.
     #[inline]
-    pub(crate) fn name(&self) -> Option<&Str> {
+    pub(crate) fn name(&self) -> Option<(&Str, &SlotHint)> {
         match self {
-            Self::Name(name, _) => Some(name),
+            Self::Name(name, hint) => Some((name, hint)),
             Self::Index(_) => None,
         }
     }
