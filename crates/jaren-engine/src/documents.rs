@@ -3,7 +3,8 @@
 //! | document | what it is |
 //! |---|---|
 //! | `jaren.run.snapshot` | the published `jaren-workflow-run/0.1` snapshot |
-//! | `jaren.run.definition` | `{document, attachment, flags}`: what the run was started with, written once |
+//! | `jaren.run.definition` | `{document, attachment, flags}`: what the run was started with, or is bound to since |
+//! | `jaren.run.rebinds` | who bound the run to another document, when and why, in order; absent while nobody has |
 //! | `jaren.run.holder` | `{token, generation, at}`: who claimed the run last, so that a lost reply can be settled |
 //! | `jaren.run.failure` | why the last attempt failed; absent while one is under way or went well |
 //! | `jaren.run.inbox[id]` | `{event, at}`: an event that no wait has met yet |
@@ -27,6 +28,7 @@ pub(crate) const SNAPSHOT: Singleton = Singleton::new("jaren.run.snapshot", 1);
 pub(crate) const DEFINITION: Singleton = Singleton::new("jaren.run.definition", 1);
 pub(crate) const HOLDER: Singleton = Singleton::new("jaren.run.holder", 1);
 pub(crate) const FAILURE: Singleton = Singleton::new("jaren.run.failure", 1);
+pub(crate) const REBINDS: Singleton = Singleton::new("jaren.run.rebinds", 1);
 pub(crate) const INBOX: Family = Family::new("jaren.run.inbox", 1);
 pub(crate) const RECEIPT: Family = Family::new("jaren.run.receipt", 1);
 
@@ -170,7 +172,7 @@ impl RunFailure {
             ("state", text(&self.state)),
             ("node", text(&self.node)),
             // A failure whose data cannot be stored is still told, without it.
-            ("failure", failure.and_then(Result::ok).filter(crate::core::is_json).unwrap_or_default()),
+            ("failure", failure.and_then(Result::ok).filter(Value::is_json).unwrap_or_default()),
             ("at", numbers::millis(self.at)),
         ];
         Value::Object(members.into_iter().collect())

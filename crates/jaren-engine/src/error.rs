@@ -5,7 +5,7 @@ use std::fmt;
 use jaren_durable::{CommitError, Retry, SessionError, StorageError};
 use jaren_json::Report;
 
-use crate::core::RunError;
+use crate::core::{RunError, Unfit};
 use crate::failure::{self, Failure};
 
 /// The sort of an [`EngineError`].
@@ -28,6 +28,8 @@ pub enum ErrorKind {
     UnknownFlag,
     /// The request makes no sense: an empty event type, a name that cannot be stored.
     Invalid,
+    /// What was saved of the run does not fit the document that it is to be bound to (JE0010).
+    Unfit,
     /// The store failed (JF2009).
     Storage,
 }
@@ -113,6 +115,14 @@ impl EngineError {
 
     pub(crate) fn no_resource(task: &str, what: &str) -> Self {
         Self::new(ErrorKind::Invalid, "JE0009", format!("the task {task:?} cannot be run: {what}"))
+    }
+
+    pub(crate) fn unfit(unfit: &Unfit) -> Self {
+        let error = Self::new(ErrorKind::Unfit, "JE0010", &*unfit.what);
+        match &unfit.state {
+            Some(state) => error.in_state(state),
+            None => error,
+        }
     }
 
     pub(crate) fn fenced() -> Self {

@@ -17,6 +17,16 @@ pub(crate) struct Loaded {
 /// Compiles the stored definition with the engine's tasks and compares everything that the run was saved with
 /// before any saved value is used (workflow §4).
 pub(crate) async fn load(engine: &Inner, session: &mut Session) -> Result<Loaded, EngineError> {
+    let definition = runnable(session).await?;
+    let snapshot = required(session, &SNAPSHOT).await?;
+    let workflow = engine.compile(&definition.document)?;
+    let input = snapshot.get("context").and_then(|context| context.get("input")).cloned().unwrap_or_default();
+    let state = RunState::restore(workflow, session.id().as_str(), &snapshot, &input)?;
+    Ok(Loaded { definition, state })
+}
+
+/// The definition of a run that this release may move: it knows all that the run pins.
+pub(crate) async fn runnable(session: &mut Session) -> Result<Definition, EngineError> {
     let definition = definition(session).await?;
     if let Some(flag) = definition.unknown_flag() {
         return Err(EngineError::unknown_flag(flag));
@@ -25,11 +35,7 @@ pub(crate) async fn load(engine: &Inner, session: &mut Session) -> Result<Loaded
         let message = format!("the run's status {label:?} is none that this release knows; use a newer one");
         return Err(EngineError::unreadable(message));
     }
-    let snapshot = required(session, &SNAPSHOT).await?;
-    let workflow = engine.compile(&definition.document)?;
-    let input = snapshot.get("context").and_then(|context| context.get("input")).cloned().unwrap_or_default();
-    let state = RunState::restore(workflow, session.id().as_str(), &snapshot, &input)?;
-    Ok(Loaded { definition, state })
+    Ok(definition)
 }
 
 /// The definition of a run's session.

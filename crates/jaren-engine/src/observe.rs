@@ -94,6 +94,11 @@ pub(crate) fn failed(run: &str, error: &EngineError) {
     metrics::counter!("jaren_drives_ended_total", "status" => "failed").increment(1);
 }
 
+/// A run was bound to another document.
+pub(crate) fn rebound(run: &str, generation: u64) {
+    event!(name: "jaren.run.rebound", target: target!(), Level::INFO, run, generation);
+}
+
 /// An event is durable in a run's inbox.
 pub(crate) fn sent(run: &str) {
     event!(name: "jaren.event.sent", target: target!(), Level::DEBUG, run);

@@ -13,6 +13,7 @@ use crate::engine::session_id;
 use crate::error::EngineError;
 use crate::load;
 use crate::numbers;
+use crate::rebind::{self, Rebound};
 
 /// A run as its session holds it. It is read at one commit, and reads also when no engine would run it: an unknown
 /// flag, missing tasks.
@@ -59,6 +60,8 @@ pub struct RunView {
     pub attachment: Value,
     /// The behaviours that it pins.
     pub flags: Vec<String>,
+    /// When it was bound to another document, the oldest first.
+    pub rebinds: Vec<Rebound>,
     /// The published snapshot.
     pub snapshot: Value,
 }
@@ -88,6 +91,7 @@ impl RunView {
         let snapshot = load::required(&mut session, &SNAPSHOT).await?;
         let failure = session.document(&FAILURE).await?;
         let inbox = inbox(storage, &session).await?;
+        let rebinds = rebind::rebinds(&mut session).await?;
         let status = status_of(session.label(STATUS_LABEL));
         let context = |name: &str| snapshot.get("context").and_then(|context| context.get(name)).cloned();
         let data = context("data").unwrap_or_default();
@@ -117,6 +121,7 @@ impl RunView {
             document: definition.document,
             attachment: definition.attachment,
             flags: definition.flags.iter().map(ToString::to_string).collect(),
+            rebinds,
             snapshot,
         }))
     }

@@ -33,6 +33,7 @@ mod activation;
 mod context;
 pub(crate) mod dataflow;
 mod error;
+mod rebind;
 pub(crate) mod record;
 mod restore;
 mod run;
@@ -40,6 +41,7 @@ mod snapshot;
 
 pub(crate) use dataflow::is_json;
 pub use error::{Cause, RunError};
+pub(crate) use rebind::Unfit;
 pub use record::{NodeStatus, Record};
 pub use run::RunState;
 pub use snapshot::{Snapshot, Status};

@@ -10,6 +10,7 @@ mod failures;
 mod faulty;
 mod interrupt;
 mod orders;
+mod rebinding;
 mod resources;
 mod rivals;
 mod runs;

@@ -1,0 +1,237 @@
+//! Binding a run to another document: explicit, with an actor and a reason, checked, recorded.
+
+use jaren_durable::{CommitError, Draft, Retry, Session};
+use jaren_flow::DeclaredTasks;
+use jaren_flow::workflow::Workflow;
+use jaren_host::Millis;
+use jaren_json::{Value, value};
+
+use crate::core::RunState;
+use crate::difference::full_digest;
+use crate::documents::{
+    self, DEFINITION, Definition, HOLDER, REBINDS, REVISION_LABEL, RunStatus, SNAPSHOT, STATUS_LABEL, millis,
+};
+use crate::engine::{Engine, session_id};
+use crate::error::EngineError;
+use crate::load;
+use crate::numbers;
+use crate::observe;
+
+/// Each conflict means that somebody else has committed; this bounds a store that answers nothing else.
+const CONFLICTS_MAX: u32 = 10_000;
+/// How often a commit that may or may not have happened is settled by reading.
+const RETRIES_MAX: u32 = 3;
+
+/// A run's move to another document.
+#[derive(Clone, Debug)]
+pub struct Rebind {
+    document: Value,
+    actor: String,
+    reason: String,
+    attachment: Option<Value>,
+    starting_over: bool,
+}
+
+impl Rebind {
+    /// To this document: who decided it, and why. Neither may be blank; both are kept with the run.
+    pub fn new(document: Value, actor: impl Into<String>, reason: impl Into<String>) -> Self {
+        let (actor, reason) = (actor.into(), reason.into());
+        Rebind { document, actor, reason, attachment: None, starting_over: false }
+    }
+
+    /// With another attachment ([`Start::attachment`](crate::Start::attachment)) as well.
+    #[must_use]
+    pub fn attachment(mut self, attachment: Value) -> Self {
+        self.attachment = Some(attachment);
+        self
+    }
+
+    /// If the run is in the middle of a state's work, that work starts over: what its nodes have saved is dropped, and
+    /// its tasks run again, with the input that the new document gives, under the same activation key. Without this,
+    /// work under way must have the same input and, once values of it are saved, be the same.
+    #[must_use]
+    pub fn starting_over(mut self) -> Self {
+        self.starting_over = true;
+        self
+    }
+}
+
+/// One rebinding of a run, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rebound {
+    /// Who decided it.
+    pub actor: String,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub at: Millis,
+    /// The generation that it made.
+    pub generation: u64,
+    /// The document before.
+    pub from: Bound,
+    /// The document since.
+    pub to: Bound,
+    /// Did the work under way start over?
+    pub started_over: bool,
+}
+
+/// A document that a run is or was bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Bound {
+    /// Its declared revision.
+    pub revision: String,
+    /// The SHA-256 of its canonical text, in hexadecimal digits.
+    pub digest: String,
+}
+
+impl Bound {
+    fn of(document: &Value) -> Self {
+        let revision = document.get("revision").and_then(Value::as_str).unwrap_or_default();
+        Bound { revision: revision.to_owned(), digest: full_digest(document) }
+    }
+
+    fn to_value(&self) -> Value {
+        value!({ "revision": &*self.revision, "digest": &*self.digest })
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
+        Some(Bound { revision: text("revision")?, digest: text("digest")? })
+    }
+}
+
+impl Rebound {
+    /// `token` proves whose commit it is, should its reply be lost.
+    fn to_value(&self, token: &str) -> Value {
+        value!({
+            "actor": &*self.actor, "reason": &*self.reason, "at": numbers::millis(self.at),
+            "generation": numbers::count(self.generation), "from": self.from.to_value(), "to": self.to.to_value(),
+            "startedOver": self.started_over, "token": token,
+        })
+    }
+
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
+        Some(Rebound {
+            actor: text("actor")?,
+            reason: text("reason")?,
+            at: millis(value.get("at"))?,
+            generation: value.get("generation")?.as_u64()?,
+            from: Bound::read(value.get("from")?)?,
+            to: Bound::read(value.get("to")?)?,
+            started_over: value.get("startedOver")?.as_bool()?,
+        })
+    }
+}
+
+impl Engine {
+    /// Binds a stored run to another document, in one commit, after checking that what was saved fits it: the state that
+    /// the run is in is there with the same form, so are all states that it has entered or has results of, within their
+    /// limits, and work under way has the same input ([`Rebind::starting_over`]). What does not fit is an error of kind
+    /// [`Unfit`](crate::ErrorKind::Unfit) (JE0010) that names the state, and nothing is changed.
+    ///
+    /// A deadline counts as if the wait had been entered under the new document. Events in the inbox stay. Whoever drives
+    /// the run at the time is fenced; nothing is executed here.
+    pub async fn rebind(&self, run: &str, rebind: Rebind) -> Result<Rebound, EngineError> {
+        let rebound = self.rebind_run(run, &rebind).await.map_err(|error| error.of_run(run))?;
+        observe::rebound(run, rebound.generation);
+        Ok(rebound)
+    }
+
+    async fn rebind_run(&self, run: &str, rebind: &Rebind) -> Result<Rebound, EngineError> {
+        if rebind.actor.trim().is_empty() || rebind.reason.trim().is_empty() {
+            return Err(EngineError::invalid(
+                "rebinding a run needs an actor and a reason that are not blank",
+            ));
+        }
+        if rebind.attachment.as_ref().is_some_and(|attachment| !attachment.is_json()) {
+            return Err(EngineError::invalid("the attachment holds a number that is not JSON"));
+        }
+        let to = self.inner.compile(&rebind.document)?;
+        let session = Session::open(self.inner.storage.clone(), session_id(run)?).await?;
+        let mut session = session.ok_or_else(|| EngineError::not_found(run))?;
+        let token = self.inner.ids.mint("rebind");
+        let (mut conflicts, mut retries) = (0, 0);
+        loop {
+            let (rebound, draft) = self.rebinding(&mut session, rebind, &to, &token).await?;
+            let Err(error) = session.commit(draft).await else { return Ok(rebound) };
+            match &error {
+                CommitError::Conflict(_) if conflicts < CONFLICTS_MAX => conflicts += 1,
+                CommitError::Storage(storage) if retries < RETRIES_MAX => {
+                    retries += 1;
+                    match storage.retry() {
+                        Retry::Unknown | Retry::Safe => {}
+                        Retry::AfterDelay(pause) => tokio::time::sleep(pause).await,
+                        _ => return Err(error.into()),
+                    }
+                }
+                _ => return Err(error.into()),
+            }
+            // What the store holds decides. If it cannot even be read, the commit's own error is told.
+            if session.refresh().await.is_err() {
+                return Err(error.into());
+            }
+            let last = listed(&mut session).await?.last().cloned().unwrap_or_default();
+            if last.get("token").and_then(Value::as_str) == Some(&*token) {
+                return Rebound::read(&last).ok_or_else(|| error.into());
+            }
+        }
+    }
+
+    /// The one commit, against what the session holds.
+    async fn rebinding(
+        &self,
+        session: &mut Session,
+        rebind: &Rebind,
+        to: &Workflow,
+        token: &str,
+    ) -> Result<(Rebound, Draft), EngineError> {
+        let definition = load::runnable(session).await?;
+        if session.label(STATUS_LABEL) == Some(RunStatus::Done.as_str()) {
+            return Err(EngineError::invalid(
+                "the run is done; there is nothing left to bind to another document",
+            ));
+        }
+        let stored = load::required(session, &SNAPSHOT).await?;
+        let from = Workflow::compile(&definition.document, &DeclaredTasks)?;
+        let run = session.id().as_str();
+        let snapshot = RunState::rebind(&from, to, run, &stored, rebind.starting_over);
+        let snapshot = snapshot.map_err(|unfit| EngineError::unfit(&unfit))?;
+        let at = self.inner.clock.now();
+        let generation = snapshot.get("generation").and_then(Value::as_u64).unwrap_or_default();
+        let rebound = Rebound {
+            actor: rebind.actor.clone(),
+            reason: rebind.reason.clone(),
+            at,
+            generation,
+            from: Bound::of(&definition.document),
+            to: Bound::of(&rebind.document),
+            started_over: rebind.starting_over,
+        };
+        let attachment = rebind.attachment.clone().unwrap_or(definition.attachment);
+        let definition =
+            Definition { document: rebind.document.clone(), attachment, flags: definition.flags };
+        let mut rebinds = listed(session).await?;
+        rebinds.push(rebound.to_value(token));
+        let mut draft = session.change();
+        draft.put(&SNAPSHOT, snapshot);
+        draft.put(&DEFINITION, definition.to_value());
+        draft.put(&HOLDER, documents::holder(token, generation, at));
+        draft.put(&REBINDS, rebinds.into_iter().collect());
+        draft.label(REVISION_LABEL, &rebound.to.revision);
+        Ok((rebound, draft))
+    }
+}
+
+/// The rebindings of a run, as they are stored.
+async fn listed(session: &mut Session) -> Result<Vec<Value>, EngineError> {
+    let stored = session.document(&REBINDS).await?;
+    Ok(stored.as_ref().and_then(Value::as_array).map(|rebinds| rebinds.to_vec()).unwrap_or_default())
+}
+
+/// The rebindings of a run, the oldest first.
+pub(crate) async fn rebinds(session: &mut Session) -> Result<Vec<Rebound>, EngineError> {
+    Ok(listed(session).await?.iter().filter_map(Rebound::read).collect())
+}
