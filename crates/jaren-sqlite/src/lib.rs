@@ -230,10 +230,9 @@ impl Storage for SqliteStorage {
     }
 
     fn claim(&self, claim: Claim) -> BoxFuture<'_, Result<Vec<Job>, StorageError>> {
-        const OPERATION: &str = "claim jobs";
         Box::pin(async move {
             claim.check()?;
-            self.for_writing(OPERATION)?.upkeep(OPERATION, move |writer| writer.claim(&claim)).await
+            self.for_writing(writer::CLAIM)?.claim(claim).await
         })
     }
 

@@ -26,12 +26,44 @@ use crate::turn::{Patience, Turn};
 use crate::watch::{self, Watch};
 
 pub(crate) const APPLY: &str = "apply a group of batches";
+pub(crate) const CLAIM: &str = "claim jobs";
 const OPEN: &str = "open the store for writing";
 
-/// A group that waits for its outcomes.
-struct Ask {
-    batches: Vec<Batch>,
-    answer: oneshot::Sender<Result<Vec<Outcome>, StorageError>>,
+/// Something that waits for its answer, and shares its transaction with what waits beside it.
+enum Ask {
+    Apply { batches: Vec<Batch>, answer: oneshot::Sender<Result<Vec<Outcome>, StorageError>> },
+    Claim { claim: Claim, answer: oneshot::Sender<Result<Vec<Job>, StorageError>> },
+}
+
+/// What is asked.
+enum Asked<'a> {
+    Apply(&'a [Batch]),
+    Claim(&'a Claim),
+}
+
+enum Answer {
+    Outcomes(Vec<Outcome>),
+    Jobs(Vec<Job>),
+}
+
+impl Ask {
+    fn asked(&self) -> Asked<'_> {
+        match self {
+            Self::Apply { batches, .. } => Asked::Apply(batches),
+            Self::Claim { claim, .. } => Asked::Claim(claim),
+        }
+    }
+
+    /// Answers who asked, who may have stopped waiting.
+    fn answer(self, result: Result<Answer, &Fault>) {
+        match (self, result) {
+            (Self::Apply { answer, .. }, Ok(Answer::Outcomes(outcomes))) => drop(answer.send(Ok(outcomes))),
+            (Self::Claim { answer, .. }, Ok(Answer::Jobs(jobs))) => drop(answer.send(Ok(jobs))),
+            (Self::Apply { answer, .. }, Err(fault)) => drop(answer.send(Err(fault.error(APPLY)))),
+            (Self::Claim { answer, .. }, Err(fault)) => drop(answer.send(Err(fault.error(CLAIM)))),
+            (_, Ok(_)) => {} // never: what is answered is of the kind of what was asked; dropping it tells an error
+        }
+    }
 }
 
 pub(crate) struct Writer {
@@ -81,14 +113,14 @@ impl Writer {
         })
     }
 
-    /// Applies a group in one transaction. If that fails, each request is tried alone, so that none suffers from
+    /// Does what a group asks in one transaction. If that fails, each request is tried alone, so that none suffers from
     /// another's failure; not if the failure speaks of the whole storage.
     fn answer(&mut self, group: Vec<Ask>) {
-        let asks: Vec<&[Batch]> = group.iter().map(|ask| ask.batches.as_slice()).collect();
-        match self.transact(&asks, Patience::Long) {
+        let asked: Vec<Asked<'_>> = group.iter().map(Ask::asked).collect();
+        match self.transact(&asked, Patience::Long) {
             Ok(answers) => {
-                for (ask, outcomes) in group.into_iter().zip(answers) {
-                    let _ = ask.answer.send(Ok(outcomes)); // the caller may have stopped waiting
+                for (ask, answer) in group.into_iter().zip(answers) {
+                    ask.answer(Ok(answer));
                 }
             }
             Err(fault)
@@ -100,31 +132,38 @@ impl Writer {
             }
             Err(fault) => {
                 for ask in group {
-                    let _ = ask.answer.send(Err(fault.error(APPLY)));
+                    ask.answer(Err(&fault));
                 }
             }
         }
     }
 
-    fn transact(&mut self, asks: &[&[Batch]], patience: Patience) -> Result<Vec<Vec<Outcome>>, Fault> {
+    fn transact(&mut self, asked: &[Asked<'_>], patience: Patience) -> Result<Vec<Answer>, Fault> {
         let clock = self.clock.clone();
         let answers = self.transaction_in_turn(patience, |connection, memory| {
             let time = clock.now();
-            let apply = |batches: &&[Batch]| {
-                batches.iter().map(|batch| memory.apply(connection, batch, time)).collect()
+            let answer = |asked: &Asked<'_>| match asked {
+                Asked::Apply(batches) => {
+                    let outcomes = batches.iter().map(|batch| memory.apply(connection, batch, time));
+                    outcomes.collect::<Result<_, Fault>>().map(Answer::Outcomes)
+                }
+                Asked::Claim(claim) => jobs::claim(connection, claim, time).map(Answer::Jobs),
             };
-            asks.iter().map(apply).collect::<Result<Vec<Vec<Outcome>>, Fault>>()
+            asked.iter().map(answer).collect::<Result<Vec<Answer>, Fault>>()
         })?;
-        self.tell(asks, &answers);
+        self.tell(asked, &answers);
         Ok(answers)
     }
 
     /// Applies one group, or answers that the store is busy instead of waiting for another process.
     fn transact_at_once(&mut self, batches: &[Batch]) -> Result<Vec<Outcome>, Fault> {
         self.connection.busy_timeout(Duration::ZERO)?;
-        let answers = self.transact(&[batches], Patience::None);
+        let answers = self.transact(&[Asked::Apply(batches)], Patience::None);
         self.connection.busy_timeout(BUSY_TIMEOUT)?;
-        Ok(answers?.into_iter().next().unwrap_or_default())
+        match answers?.pop() {
+            Some(Answer::Outcomes(outcomes)) => Ok(outcomes),
+            _ => Ok(Vec::new()), // never: one answer for what was asked
+        }
     }
 
     /// Runs something in one transaction, in this process's turn.
@@ -156,12 +195,6 @@ impl Writer {
         result
     }
 
-    /// Leases jobs that are due.
-    pub(crate) fn claim(&mut self, claim: &Claim) -> Result<Vec<Job>, Fault> {
-        let clock = self.clock.clone();
-        self.transaction(|connection, _| jobs::claim(connection, claim, clock.now()))
-    }
-
     /// Gives the space that nothing uses back to the file system: rewrites the whole file, in this process's turn.
     pub(crate) fn compact(&mut self) -> Result<(), Fault> {
         if let Some(fault) = self.poison.get() {
@@ -177,8 +210,11 @@ impl Writer {
     }
 
     /// Wakes those who wait for sessions that were committed.
-    fn tell(&self, asks: &[&[Batch]], answers: &[Vec<Outcome>]) {
-        let batches = asks.iter().flat_map(|batches| batches.iter()).zip(answers.iter().flatten());
+    fn tell(&self, asked: &[Asked<'_>], answers: &[Answer]) {
+        let batches = asked.iter().zip(answers).flat_map(|pair| match pair {
+            (Asked::Apply(batches), Answer::Outcomes(outcomes)) => batches.iter().zip(outcomes),
+            _ => [].iter().zip(&[]),
+        });
         let committed = batches.filter(|(_, outcome)| matches!(outcome, Outcome::Committed(_)));
         self.watch.tick(committed.flat_map(|(batch, _)| batch.sessions.iter().map(|part| &part.session)));
     }

@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use jaren_durable::{Batch, Outcome, Retry, StorageError, StorageErrorKind};
+use jaren_durable::{Batch, Claim, Job, Outcome, Retry, StorageError, StorageErrorKind};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{APPLY, Ask, Writer, not_started};
+use super::{APPLY, Ask, CLAIM, Writer, not_started};
 use crate::fault::Fault;
 use crate::open::ReaderSource;
 use crate::options::SqliteOptions;
@@ -37,7 +37,7 @@ const HERE_TIME_MAX: Duration = Duration::from_millis(1);
 
 /// What is asked of the writer's thread.
 enum Request {
-    Apply(Ask),
+    Ask(Ask),
     Upkeep(Task),
     /// See to the write-ahead log: a commit on a caller's thread has left that to be done.
     Tend,
@@ -112,11 +112,22 @@ impl WriterHandle {
             ControlFlow::Continue(batches) => batches,
         };
         let (answer, outcome) = oneshot::channel();
-        self.requests.send(Request::Apply(Ask { batches, answer })).await.map_err(|_| closed())?;
+        self.requests.send(Request::Ask(Ask::Apply { batches, answer })).await.map_err(|_| closed())?;
         outcome.await.unwrap_or_else(|_| {
             let message =
                 "the writer ended before it answered; find out by reading whether the group was applied";
             Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, APPLY, message))
+        })
+    }
+
+    /// Leases jobs that are due, in one transaction with what else waits.
+    pub(crate) async fn claim(&self, claim: Claim) -> Result<Vec<Job>, StorageError> {
+        let (answer, jobs) = oneshot::channel();
+        self.requests.send(Request::Ask(Ask::Claim { claim, answer })).await.map_err(|_| closed())?;
+        jobs.await.unwrap_or_else(|_| {
+            let message =
+                "the writer ended before it answered; what it leased comes back when the leases end";
+            Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, CLAIM, message))
         })
     }
 
@@ -218,9 +229,10 @@ fn run(desk: &Desk, mut queue: mpsc::Receiver<Request>) {
                 Request::Close(done) => closing = Some(done),
                 Request::Upkeep(work) => task = Some(work),
                 Request::Tend => {}
-                Request::Apply(ask) => {
-                    batches = batches.saturating_add(ask.batches.len());
-                    bytes = ask.batches.iter().map(Batch::body_bytes).fold(bytes, usize::saturating_add);
+                Request::Ask(ask) => {
+                    let asked: &[Batch] = if let Ask::Apply { batches, .. } = &ask { batches } else { &[] };
+                    batches = batches.saturating_add(asked.len().max(1));
+                    bytes = asked.iter().map(Batch::body_bytes).fold(bytes, usize::saturating_add);
                     group.push(ask);
                 }
             }

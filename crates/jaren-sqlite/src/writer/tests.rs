@@ -17,6 +17,15 @@ fn creating(name: &str) -> Batch {
     Batch::one(SessionBatch::create(SessionId::new(name).unwrap(), "test"))
 }
 
+fn apply(writer: &mut Writer, batch: Batch) -> Result<Vec<Vec<Outcome>>, Fault> {
+    let answers = writer.transact(&[Asked::Apply(&[batch])], Patience::Long)?;
+    let outcomes = |answer| match answer {
+        Answer::Outcomes(outcomes) => outcomes,
+        Answer::Jobs(_) => panic!("expected outcomes"),
+    };
+    Ok(answers.into_iter().map(outcomes).collect())
+}
+
 fn is_committed(answers: &[Vec<Outcome>]) -> bool {
     matches!(answers, [outcomes] if matches!(outcomes.as_slice(), [Outcome::Committed(_)]))
 }
@@ -25,12 +34,12 @@ fn is_committed(answers: &[Vec<Outcome>]) -> bool {
 #[test]
 fn a_failed_commit_is_unknown_and_stops_all_writing() {
     let (_folder, mut writer) = writer();
-    assert!(is_committed(&writer.transact(&[&[creating("a")]], Patience::Long).unwrap()));
+    assert!(is_committed(&apply(&mut writer, creating("a")).unwrap()));
     writer.connection.commit_hook(Some(|| true)).unwrap();
-    let fault = writer.transact(&[&[creating("b")]], Patience::Long).unwrap_err();
+    let fault = apply(&mut writer, creating("b")).unwrap_err();
     assert_eq!(fault.retry, Retry::Unknown);
     writer.connection.commit_hook(None::<fn() -> bool>).unwrap();
-    let refused = writer.transact(&[&[creating("c")]], Patience::Long).unwrap_err();
+    let refused = apply(&mut writer, creating("c")).unwrap_err();
     assert_eq!((refused.kind, refused.retry), (StorageErrorKind::Poisoned, Retry::Never));
     assert!(refused.error(APPLY).to_string().contains("open the store anew"));
 }
@@ -41,14 +50,11 @@ fn a_full_disk_before_the_commit_changes_nothing_and_stops_nothing() {
     let pages: i64 = writer.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
     writer.connection.pragma_update(None, "max_page_count", pages + 2).unwrap();
     let names: Vec<String> = (0..).map(|n| format!("{n}{}", "x".repeat(400))).take(60).collect();
-    let fault = names
-        .iter()
-        .find_map(|name| writer.transact(&[&[creating(name)]], Patience::Long).err())
-        .expect("it fills up");
+    let fault = names.iter().find_map(|name| apply(&mut writer, creating(name)).err()).expect("it fills up");
     assert_eq!((fault.kind, fault.retry), (StorageErrorKind::Full, Retry::Safe));
     assert!(writer.connection.is_autocommit(), "the failed transaction was rolled back");
     writer.connection.pragma_update(None, "max_page_count", 1_000_000).unwrap();
-    assert!(is_committed(&writer.transact(&[&[creating("later")]], Patience::Long).unwrap()));
+    assert!(is_committed(&apply(&mut writer, creating("later")).unwrap()));
 }
 
 // What cannot be written fails alone: its group is tried again one by one.
@@ -62,7 +68,7 @@ fn a_failure_of_one_request_fails_no_other() {
     let (asks, answers): (Vec<Ask>, Vec<_>) = ["a", "bad", "b"]
         .map(|name| {
             let (answer, outcome) = oneshot::channel();
-            (Ask { batches: vec![creating(name)], answer }, outcome)
+            (Ask::Apply { batches: vec![creating(name)], answer }, outcome)
         })
         .into_iter()
         .unzip();
@@ -178,4 +184,33 @@ fn a_turn_that_is_taken_is_not_waited_for_on_the_callers_thread() {
     assert!(is_committed(&[runtime.block_on(waiting).unwrap().unwrap()]));
     assert!(witness.0.lock().unwrap().iter().flatten().all(is_ours));
     runtime.block_on(writer.close());
+}
+
+// A claim shares the sync of the commits beside it, sees those before it, and fails with no other.
+#[test]
+fn a_claim_is_made_in_one_transaction_with_what_waits_beside_it() {
+    let (_folder, mut writer) = writer();
+    let commits = Arc::new(AtomicUsize::new(0));
+    let counted = commits.clone();
+    writer
+        .connection
+        .commit_hook(Some(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            false
+        }))
+        .unwrap();
+    let mut enqueue = Batch::new();
+    let payload = jaren_durable::Body::base(&jaren_json::value!({})).unwrap();
+    enqueue.jobs.push(jaren_durable::JobWrite::Enqueue(jaren_durable::NewJob::new("j", "k", payload)));
+    let (applied, outcomes) = oneshot::channel();
+    let claims = ["t1", "t2"].map(|token| {
+        let (answer, jobs) = oneshot::channel();
+        (Ask::Claim { claim: Claim::new(vec!["k".into()], "me", 1000, vec![token.into()]), answer }, jobs)
+    });
+    let [(first, got), (second, rest)] = claims;
+    writer.answer(vec![Ask::Apply { batches: vec![enqueue], answer: applied }, first, second]);
+    assert!(is_committed(&[outcomes.blocking_recv().unwrap().unwrap()]));
+    assert_eq!(got.blocking_recv().unwrap().unwrap().len(), 1);
+    assert!(rest.blocking_recv().unwrap().unwrap().is_empty());
+    assert_eq!(commits.load(Ordering::Relaxed), 1);
 }
