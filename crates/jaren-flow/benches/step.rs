@@ -29,9 +29,13 @@ fn main() {
         let document = ring("0.1", size);
         let machine = Machine::compile(&document).unwrap();
         let step = machine::Step { payload: Some(&payload), context: Some(&context) };
-        let mut state = machine.initial().unwrap().clone();
+        let mut state = machine.initial().unwrap();
         measure("jaren-machine.step", size, || {
-            state = machine.step(&state, "go", &step).unwrap().state;
+            state = black_box(state).step("go", &step).state;
+        });
+        let mut state = machine.initial().unwrap().id();
+        measure("jaren-machine.step-by-id", size, || {
+            state = machine.step(state, "go", &step).unwrap().state.id();
         });
         charts(size, &Step { payload: Some(&payload), context: Some(&context), now: None });
         compile(size, "compile-machine", &document, |document| {

@@ -14,8 +14,8 @@ fn app(document: &Value) -> Result<App, AppError> {
 }
 
 /// What the action of a machine's answer is.
-fn expected(result: &StepResult) -> Option<Value> {
-    let patch = value!([{ "op": "replace", "path": "/fsm/current", "value": &result.state }]);
+fn expected(result: &StepResult<'_>) -> Option<Value> {
+    let patch = value!([{ "op": "replace", "path": "/fsm/current", "value": (result.state) }]);
     let effects: Value = result.effects.iter().map(Effect::to_value).collect();
     let effects = Some(("effects", effects)).filter(|_| !result.effects.is_empty());
     result.changed.then(|| Value::Object([("patch", patch)].into_iter().chain(effects).collect()))
@@ -61,7 +61,7 @@ fn actions_do_what_the_machines_of_the_corpus_do() {
                 let data = op.get("context").and_then(Value::as_object).cloned().unwrap_or_default();
                 for event in &app.events {
                     for state in machine.states() {
-                        let agreed = agree(&machine, &app, state, event, payload, &data);
+                        let agreed = agree(&machine, &app, state.as_str(), event, payload, &data);
                         *(if agreed { &mut compared } else { &mut failing }) += 1;
                     }
                 }

@@ -169,10 +169,10 @@ fn machines_of_the_corpus() {
             (Machine::compile(&built.unwrap()).unwrap(), Machine::compile(document).unwrap());
         assert!(built.states().eq(given.states()) && built.initial() == given.initial());
         for state in given.states() {
-            assert_eq!(built.is_final(state), given.is_final(state));
-            for event in given.events(state).unwrap().iter().map(|event| &**event).chain(["?"]) {
+            assert_eq!(built.is_final(state.as_str()), Ok(state.is_final()));
+            for event in state.events().chain(["?"]) {
                 let step = jaren_flow::machine::Step::default();
-                assert_eq!(built.step(state, event, &step), given.step(state, event, &step));
+                assert_eq!(built.step(state.as_str(), event, &step), Ok(state.step(event, &step)));
             }
         }
         count += 1;

@@ -175,16 +175,16 @@ proptest! {
         let (machine, chart) = flat(count, &transitions);
         let machine = Machine::compile(&machine).unwrap();
         let chart = Statechart::compile(&chart).unwrap();
-        let mut state = machine.initial().unwrap().clone();
+        let mut state = machine.initial().unwrap();
         let mut snapshot = chart.start(&Step::default()).unwrap().state;
         for (event, payload) in events {
             let payload = Value::Bool(payload);
             let step = machine::Step { payload: Some(&payload), context: None };
-            let one = machine.step(&state, EVENTS[event], &step).unwrap();
+            let one = state.step(EVENTS[event], &step);
             let step = Step { payload: Some(&payload), ..Step::default() };
             let other = chart.step(&snapshot, EVENTS[event], &step).unwrap();
             prop_assert_eq!(one.changed, other.changed);
-            prop_assert_eq!(Some(&one.state), other.state.leaf());
+            prop_assert_eq!(Some(one.state.id()), other.state.leaf());
             prop_assert_eq!(one.effects, other.effects);
             (state, snapshot) = (one.state, other.state);
         }

@@ -118,10 +118,10 @@ fn machine(input: &[u8]) {
     let Some(document) = value(input) else { return };
     let Ok(machine) = Machine::compile(&document) else { return };
     draw(&document);
-    let states: Vec<_> = machine.states().cloned().collect();
-    for state in states.iter().take(8) {
-        for event in machine.events(state).unwrap_or_default().iter().take(8) {
-            machine.step(state, event, &machine::Step::default()).expect("a declared state takes any event");
+    for state in machine.states().take(8) {
+        for event in state.events().take(8).chain(["named by none"]) {
+            let found = machine.step(state.as_str(), event, &machine::Step::default());
+            assert_eq!(found, Ok(state.step(event, &machine::Step::default())), "a declared state is found");
         }
     }
 }

@@ -11,30 +11,42 @@ use crate::effect::{EffectPlan, compile_effects};
 use crate::guard::Guard;
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct StatePlan {
     pub(super) id: Str,
     /// `$.state` in this state: its id.
     pub(super) name: Value,
+    /// The events that its transitions name, strings, each once.
+    pub(super) events: Vec<Value>,
+    /// Its transitions in document order.
+    pub(super) transitions: Vec<Transition>,
     pub(super) is_final: bool,
     pub(super) entry: Vec<EffectPlan>,
     pub(super) exit: Vec<EffectPlan>,
-    /// Its transitions in document order.
-    pub(super) transitions: Vec<Transition>,
 }
 
 #[derive(Debug)]
 pub(super) struct Transition {
+    /// The position of its event among those of its state; `None` is any event.
+    pub(super) event: Option<usize>,
     pub(super) to: usize,
-    /// A string; `None` is any event.
-    pub(super) event: Option<Value>,
     pub(super) guard: Option<Guard>,
     pub(super) effects: Vec<EffectPlan>,
+}
+
+impl StatePlan {
+    /// The position of an event that a transition names, added where it is new. `known` finds those that are not.
+    fn name_event(&mut self, event: &Str, known: &mut BTreeMap<(usize, Str), usize>, state: usize) -> usize {
+        *known.entry((state, event.clone())).or_insert_with(|| {
+            self.events.push(event.into());
+            self.events.len() - 1
+        })
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Plan {
     /// In document order.
-    pub(super) states: Vec<State>,
+    pub(super) states: Vec<StatePlan>,
     pub(super) places: Places,
     pub(super) initial: Option<usize>,
 }
@@ -42,8 +54,10 @@ pub(super) struct Plan {
 /// A plan on the way.
 #[derive(Default)]
 struct Draft {
-    states: Vec<State>,
+    states: Vec<StatePlan>,
     by_id: BTreeMap<Str, usize>,
+    /// The positions of named events, by state.
+    events: BTreeMap<(usize, Str), usize>,
 }
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
@@ -73,13 +87,14 @@ fn state(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defec
         return;
     }
     draft.by_id.insert(id.clone(), draft.states.len());
-    draft.states.push(State {
+    draft.states.push(StatePlan {
         id: id.clone(),
         name: id.into(),
+        events: Vec::new(),
+        transitions: Vec::new(),
         is_final,
         entry,
         exit,
-        transitions: Vec::new(),
     });
 }
 
@@ -108,7 +123,9 @@ fn transition(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut 
     let (from, to) = (end(document.from, "from"), end(document.to, "to"));
     let guard = Guard::compile(document.object.get("guard"), pointer, defects);
     let effects = compile_effects(document.object.get("effects"), &pointer.child("effects"), defects);
-    if let (Some(from), Some(to)) = (from.and_then(|from| draft.states.get_mut(from)), to) {
-        from.transitions.push(Transition { to, event: document.event.map(Value::from), guard, effects });
+    let Some((from, to)) = from.zip(to) else { return };
+    if let Some(state) = draft.states.get_mut(from) {
+        let event = document.event.map(|event| state.name_event(event, &mut draft.events, from));
+        state.transitions.push(Transition { event, to, guard, effects });
     }
 }

@@ -14,6 +14,8 @@
 //! }))?;
 //! let result = machine.step("draft", "submit", &Step::default())?;
 //! assert_eq!((result.changed, result.state.as_str()), (true, "review"));
+//! // A state that was found once needs not be found again.
+//! assert!(!result.state.step("submit", &Step::default()).changed);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -21,16 +23,17 @@ mod compile;
 mod document;
 mod places;
 mod session;
+mod state;
 
 use std::sync::Arc;
 
 use jaren_json::{Diagnostic, Report, Str, Value};
-use jaren_query::Scope;
 
-use self::compile::{Plan, State, Transition};
+use self::compile::Plan;
 pub use self::session::{Session, StateStore};
+pub use self::state::State;
 use crate::defects::Defects;
-use crate::effect::{Effect, EffectPlan};
+use crate::effect::Effect;
 use crate::error::FlowError;
 
 /// A compiled machine: immutable, `Send + Sync`, cheap to clone.
@@ -50,11 +53,11 @@ pub struct Step<'a> {
 
 /// What one step did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StepResult {
+pub struct StepResult<'m> {
     /// Whether a transition fired, a self-transition included.
     pub changed: bool,
     /// The state after it.
-    pub state: Str,
+    pub state: State<'m>,
     /// What the host should do, in order.
     pub effects: Vec<Effect>,
     /// Whether that state is final.
@@ -72,87 +75,47 @@ impl Machine {
     }
 
     /// The state to start from, where the document chooses one.
-    pub fn initial(&self) -> Option<&Str> {
-        self.plan.initial.and_then(|index| self.plan.states.get(index)).map(|state| &state.id)
+    pub fn initial(&self) -> Option<State<'_>> {
+        self.plan.initial.map(|index| self.at(index))
     }
 
-    /// The state ids in document order.
-    pub fn states(&self) -> impl Iterator<Item = &Str> {
-        self.plan.states.iter().map(|state| &state.id)
+    /// The states in document order.
+    pub fn states(&self) -> impl ExactSizeIterator<Item = State<'_>> {
+        (0..self.plan.states.len()).map(|index| self.at(index))
+    }
+
+    /// The state with this id. JF2001 where none is declared.
+    #[inline]
+    pub fn state(&self, id: &str) -> Result<State<'_>, FlowError> {
+        match self.plan.places.find(id, &self.plan.states) {
+            Some(index) => Ok(self.at(index)),
+            None => Err(unknown(id)),
+        }
+    }
+
+    /// The state at that position, which there is.
+    #[inline]
+    fn at(&self, index: usize) -> State<'_> {
+        State::new(&self.plan, index)
     }
 
     /// The named events that a state answers, each once, in document order. JF2001 for an undeclared state.
     pub fn events(&self, state: &str) -> Result<Vec<Str>, FlowError> {
-        let mut seen = std::collections::BTreeSet::new();
-        let names = self.state(state)?.transitions.iter().filter_map(|transition| match &transition.event {
-            Some(Value::String(name)) => Some(name),
-            _ => None,
-        });
-        Ok(names.filter(|name| seen.insert(*name)).cloned().collect())
+        Ok(self.state(state)?.events().map(Str::from).collect())
     }
 
     /// Whether a state is final. JF2001 for an undeclared state.
     pub fn is_final(&self, state: &str) -> Result<bool, FlowError> {
-        Ok(self.state(state)?.is_final)
+        Ok(self.state(state)?.is_final())
     }
 
-    /// Answers an event: the first transition of the state in document order that names the event, or any, and whose
-    /// guard holds. Exit and entry effects run only when the state changes. JF2001 for an undeclared state.
-    pub fn step(&self, state: &str, event: &str, step: &Step<'_>) -> Result<StepResult, FlowError> {
-        const NULL: &Value = &Value::Null;
-        let from = self.state(state)?;
-        let [payload, context] = [step.payload, step.context].map(|given| given.unwrap_or(NULL));
-        let mut errors = Vec::new();
-        for transition in &from.transitions {
-            // The name of the event as a value: the transition's own, and made only for one that takes any.
-            let made;
-            let event = match &transition.event {
-                Some(name) if *name == *event => name,
-                Some(_) => continue,
-                None => {
-                    made = Value::from(event);
-                    &made
-                }
-            };
-            let parts = [("state", &from.name), ("event", event), ("payload", payload), ("context", context)];
-            let scope = Scope::record(&parts);
-            if transition.guard.as_ref().is_none_or(|guard| guard.holds(&scope, &mut errors))
-                && let Some(to) = self.plan.states.get(transition.to)
-            {
-                return Ok(fire(from, transition, to, &scope, errors));
-            }
-        }
-        let (state, is_final) = (from.id.clone(), from.is_final);
-        Ok(StepResult { changed: false, state, effects: Vec::new(), is_final, errors })
-    }
-
-    #[inline]
-    fn state(&self, id: &str) -> Result<&State, FlowError> {
-        let found = self.plan.places.find(id, &self.plan.states);
-        found.ok_or_else(|| unknown(id))
+    /// Answers an event, as [`State::step`] does. JF2001 for an undeclared state.
+    pub fn step(&self, state: &str, event: &str, step: &Step<'_>) -> Result<StepResult<'_>, FlowError> {
+        Ok(self.state(state)?.step(event, step))
     }
 }
 
 #[cold]
 fn unknown(id: &str) -> FlowError {
     FlowError::new("JF2001", format!("'{id}' is no declared state of this machine"))
-}
-
-/// Exit and entry effects run only where the state changes.
-#[inline]
-fn fire(
-    from: &State,
-    transition: &Transition,
-    to: &State,
-    scope: &Scope<'_>,
-    mut errors: Vec<Diagnostic>,
-) -> StepResult {
-    let none: &[EffectPlan] = &[];
-    let moved = !std::ptr::eq(from, to);
-    let (exit, entry) = if moved { (&*from.exit, &*to.entry) } else { (none, none) };
-    let mut effects = Vec::new();
-    for effect in exit.iter().chain(&transition.effects).chain(entry) {
-        effect.resolve(scope, &mut effects, &mut errors);
-    }
-    StepResult { changed: true, state: to.id.clone(), effects, is_final: to.is_final, errors }
 }

@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 
-use super::compile::State;
+use super::compile::StatePlan;
 
 /// An open table of positions. Its seed is random, so that no choice of ids makes it slow.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ const EMPTY: u32 = u32::MAX;
 
 impl Places {
     /// The table of these states, whose ids differ.
-    pub(super) fn new(states: &[State]) -> Self {
+    pub(super) fn new(states: &[StatePlan]) -> Self {
         let count = (2 * states.len()).next_power_of_two();
         let mut places = Self { slots: vec![EMPTY; count].into(), hasher: RandomState::default() };
         for (state, position) in states.iter().zip(0..EMPTY) {
@@ -33,15 +33,15 @@ impl Places {
         places
     }
 
-    /// The state with this id.
+    /// The position of the state with this id.
     #[inline]
-    pub(super) fn find<'s>(&self, id: &str, states: &'s [State]) -> Option<&'s State> {
+    pub(super) fn find(&self, id: &str, states: &[StatePlan]) -> Option<usize> {
         let mut slot = self.first(id);
         loop {
             // An empty slot is a position that no state has.
-            let state = states.get(*self.slots.get(slot)? as usize)?;
-            if state.id == *id {
-                return Some(state);
+            let position = *self.slots.get(slot)? as usize;
+            if states.get(position)?.id == *id {
+                return Some(position);
             }
             slot = self.next(slot);
         }

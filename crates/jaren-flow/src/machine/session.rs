@@ -1,8 +1,6 @@
 //! A machine with its current state and, if the host likes, a place to keep it.
 
-use jaren_json::Str;
-
-use super::{Machine, Step, StepResult};
+use super::{Machine, State, Step, StepResult};
 use crate::error::{FlowError, SessionError};
 
 /// Where a session keeps its state. Synchronous: hosts that wait for storage use the engine.
@@ -35,8 +33,8 @@ impl StateStore for () {
 pub struct Session<S: StateStore = ()> {
     machine: Machine,
     store: S,
-    state: Str,
-    is_done: bool,
+    /// The position of the current state.
+    state: usize,
 }
 
 impl<S: StateStore> Session<S> {
@@ -47,23 +45,26 @@ impl<S: StateStore> Session<S> {
             Some(start) => Some(start.to_owned()),
             None => store.load().map_err(SessionError::Store)?,
         };
-        let start = loaded.as_deref().or_else(|| machine.initial().map(Str::as_str)).ok_or_else(|| {
-            let reason = "there is no state to start from: the document's initial is null and none was given";
-            FlowError::new("JF2005", reason)
-        })?;
-        let current = machine.state(start)?;
-        let (state, is_done) = (current.id.clone(), current.is_final);
-        Ok(Self { machine, store, state, is_done })
+        let state = match loaded {
+            Some(id) => machine.state(&id)?,
+            None => machine.initial().ok_or_else(|| {
+                let reason =
+                    "there is no state to start from: the document's initial is null and none was given";
+                FlowError::new("JF2005", reason)
+            })?,
+        };
+        Ok(Self { state: state.index(), machine, store })
     }
 
     /// The current state.
-    pub fn state(&self) -> &Str {
-        &self.state
+    #[inline]
+    pub fn state(&self) -> State<'_> {
+        self.machine.at(self.state)
     }
 
     /// Whether the current state is final.
     pub fn is_done(&self) -> bool {
-        self.is_done
+        self.state().is_final()
     }
 
     /// The store.
@@ -71,19 +72,18 @@ impl<S: StateStore> Session<S> {
         &self.store
     }
 
-    /// Delivers an event.
-    pub fn send(&mut self, event: &str, step: &Step<'_>) -> Result<StepResult, SessionError<S::Error>> {
-        let result = self.machine.step(&self.state, event, step)?;
+    /// Delivers an event. What fired is saved before it counts.
+    pub fn send(&mut self, event: &str, step: &Step<'_>) -> Result<StepResult<'_>, SessionError<S::Error>> {
+        let result = self.machine.at(self.state).step(event, step);
         if result.changed {
-            self.store.save(&result.state).map_err(SessionError::Store)?;
+            self.store.save(result.state.as_str()).map_err(SessionError::Store)?;
+            self.state = result.state.index();
         }
-        self.state = result.state.clone();
-        self.is_done = result.is_final;
         Ok(result)
     }
 
     /// Whether the event would fire a transition; nothing is saved.
-    pub fn can(&self, event: &str, step: &Step<'_>) -> Result<bool, FlowError> {
-        Ok(self.machine.step(&self.state, event, step)?.changed)
+    pub fn can(&self, event: &str, step: &Step<'_>) -> bool {
+        self.state().step(event, step).changed
     }
 }
