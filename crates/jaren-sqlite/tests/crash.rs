@@ -8,7 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jaren_durable::{At, Family, Seq, Session, SessionId, Singleton, Storage, Upkeep};
+use jaren_durable::{
+    Address, At, Batch, Body, Family, FamilyQuery, Outcome, Removal, Retention, Seq, Session, SessionBatch,
+    SessionId, Singleton, Storage, Upkeep, Write,
+};
 use jaren_host::{Random, SeededRandom};
 use jaren_json::value;
 use jaren_sqlite::{Durability, SqliteOptions, SqliteStorage};
@@ -170,6 +173,99 @@ async fn a_process_killed_at_any_time_loses_nothing_that_it_acknowledged() {
         }
     }
     assert!(total > 0, "the children were killed before they wrote anything");
+}
+
+/// Commits of a session that is removed: more than one step takes.
+const REMOVED_COMMITS: u64 = 2_100;
+/// The session that the remover's child begins with.
+const FIRST: &str = "JAREN_TEST_FIRST";
+
+/// Creates a session and removes it, and so on until it is killed; tells each once its removal is answered.
+#[tokio::test]
+async fn remover() {
+    let (Ok(path), Ok(first)) = (std::env::var(STORE), std::env::var(FIRST)) else { return };
+    let options = SqliteOptions::new().durability(Durability::ProcessCrash);
+    let storage = SqliteStorage::open(path, options).unwrap();
+    for number in first.parse::<usize>().unwrap().. {
+        let commit = |seq: u64| {
+            let mut part = match seq {
+                1 => SessionBatch::create(id(number), "test"),
+                _ => SessionBatch::after(id(number), Seq::new(seq - 1)),
+            };
+            let body = Body::base(&value!({"n": seq.to_string()})).unwrap();
+            let retention = if seq % 2 == 0 { Retention::Bulk } else { Retention::Full };
+            let address = Address::member("test.each", format!("{}", seq % 50));
+            part.writes.push(Write::Base { address, retention, version: 1, body });
+            part.labels.push(("n".into(), Some(seq.to_string().into())));
+            Batch::one(part)
+        };
+        if storage.session(id(number)).await.unwrap().is_none() {
+            let outcomes = storage.apply((1..=REMOVED_COMMITS).map(commit).collect()).await.unwrap();
+            assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Committed(_))));
+        }
+        let removal = storage.remove(id(number), Seq::new(REMOVED_COMMITS)).await.unwrap();
+        assert_eq!(removal, Removal::Removed);
+        std::io::stdout().lock().write_all(format!("{number} 1\n").as_bytes()).unwrap();
+    }
+}
+
+// A removal is whole or has only taken history: what was acknowledged as removed is gone, and nothing else is.
+#[tokio::test]
+async fn a_process_killed_while_it_removes_leaves_whole_sessions() {
+    const SEED: u64 = 6;
+    const KILLS: u32 = 30;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let storage = open(&path);
+    let mut bystander = Session::create(storage.clone(), SessionId::new("bystander").unwrap(), "test");
+    for n in 0..5 {
+        let mut change = bystander.change();
+        change.put(&COUNT, value!({"n": n}));
+        bystander.commit(change).await.unwrap();
+    }
+    storage.close().await;
+    let random = SeededRandom::new(SEED);
+    let mut next = 0;
+    for kill in 0..KILLS {
+        let mut bytes = [0; 8];
+        random.fill(&mut bytes);
+        let delay = Duration::from_micros(u64::from_le_bytes(bytes) % 400_000);
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "remover", "--nocapture"])
+            .env(STORE, &path)
+            .env(FIRST, next.to_string())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(delay);
+            Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+        });
+        let mut acks = HashMap::new();
+        acknowledged(&mut child, usize::MAX, &mut acks);
+        killer.join().unwrap();
+        let place = format!("seed {SEED}, kill {kill} after {delay:?}");
+        let storage = open(&path);
+        let report = storage.integrity().await.unwrap();
+        assert!(report.is_clean(), "{place}: {:?}", report.findings);
+        for number in acks.into_keys() {
+            assert!(storage.session(id(number)).await.unwrap().is_none(), "{place}: {number} is back");
+            next = next.max(number + 1);
+        }
+        if let Some(record) = storage.session(id(next)).await.unwrap() {
+            assert_eq!(record.head.get(), REMOVED_COMMITS, "{place}");
+            let newest = Seq::new(REMOVED_COMMITS - 1);
+            assert_eq!(storage.changes(id(next), newest, 9).await.unwrap().len(), 1, "{place}");
+            let page = storage.family(FamilyQuery::new(id(next), "test.each")).await.unwrap();
+            assert_eq!(page.items.len(), 50, "{place}");
+        }
+        let log = storage.changes(SessionId::new("bystander").unwrap(), Seq::ZERO, 10).await.unwrap();
+        assert_eq!(log.len(), 5, "{place}");
+        storage.close().await;
+    }
+    assert!(next > 0, "the children were killed before they removed anything");
 }
 
 async fn heads(path: &Path, sessions: usize) -> Vec<(usize, u64)> {

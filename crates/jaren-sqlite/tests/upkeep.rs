@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jaren_durable::{
-    Batch, Body, Family, JobWrite, Keep, NewJob, Outcome, Retry, Seq, Session, SessionId, SessionsQuery,
-    Singleton, Storage, StorageErrorKind, Upkeep, prune_all,
+    Batch, Body, Family, JobWrite, Keep, NewJob, Outcome, Removal, Retry, Seq, Session, SessionId,
+    SessionsQuery, Singleton, Storage, StorageErrorKind, Upkeep, prune_all,
 };
 use jaren_json::value;
 use jaren_sqlite::{Durability, SqliteOptions, SqliteStorage};
@@ -164,6 +164,27 @@ async fn what_was_pruned_is_given_back_by_compacting() {
     assert_eq!((state(&storage, "a").await, state(&storage, "b").await), (Some(2_502.0), Some(504.0)));
 }
 
+// A long history goes in steps, so that others wait for milliseconds; whoever breaks off between two leaves a session with
+// less history, and whoever commits between two keeps it.
+#[tokio::test]
+async fn a_removal_that_is_broken_off_leaves_a_whole_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = open(&folder.path().join("test.db"));
+    put(&storage, "a", 0..2_500).await;
+    let mut removal = storage.remove(id("a"), Seq::new(2_500));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(removal.as_mut().poll(&mut context).is_pending());
+    drop(removal);
+    let pruned = storage.prune(id("a"), Keep::Newest(u64::MAX)).await.unwrap(); // waits for the step
+    assert_eq!(pruned.oldest, Seq::new(2_001));
+    assert!(storage.integrity().await.unwrap().is_clean());
+    assert_eq!(state(&storage, "a").await, Some(2_499.0));
+    put(&storage, "a", 2_500..2_501).await;
+    let moved = storage.remove(id("a"), Seq::new(2_500)).await.unwrap();
+    assert_eq!(moved, Removal::Moved(Seq::new(2_501)));
+    assert_eq!(storage.remove(id("a"), Seq::new(2_501)).await.unwrap(), Removal::Removed);
+}
+
 /// Damages a closed store by SQL, or in its bytes, and answers what the check finds.
 async fn findings(damage: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
@@ -208,6 +229,8 @@ async fn every_kind_of_damage_is_found() {
         ("UPDATE jobs SET ready = NULL", "a job's row contradicts itself"),
         ("UPDATE jobs SET state = 1", "a job's row contradicts itself"),
         ("UPDATE sessions SET labels = '[]' WHERE number = 1", "session a: its labels"),
+        ("UPDATE log SET form = 9 WHERE seq = 3", "an unknown form"),
+        ("INSERT INTO log (session, document, seq, form, detail) VALUES (0, 9, 0, 1, 0)", "an unknown form"),
     ] {
         let found = findings(damage).await;
         assert!(found.iter().any(|one| one.contains(finding)), "{damage}: {found:?}");
