@@ -1,6 +1,7 @@
 //! The engine: what starts, opens and messages runs of one store with one set of tasks.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use jaren_flow::workflow::Workflow;
 use jaren_host::{Clock, Ids, Random, SortableIds, SystemClock, SystemRandom};
 use jaren_json::Value;
 
-use crate::core::{RunState, is_json};
+use crate::core::{CONCURRENCY, RunState};
 use crate::difference;
 use crate::documents::{Definition, RUN_KIND, SNAPSHOT};
 use crate::drive::{Attempts, Pilot, Policy};
@@ -35,6 +36,7 @@ pub(crate) struct Inner {
     pub(crate) resources: Resources,
     pub(crate) policy: Policy,
     pub(crate) grace: Duration,
+    pub(crate) concurrency: NonZeroUsize,
     compiled: Compiled,
 }
 
@@ -96,8 +98,9 @@ impl Engine {
         let ids = Arc::new(SortableIds::system());
         let random = Arc::new(SystemRandom);
         let (policy, resources, grace) = (Policy::default(), Resources::new(), GRACE);
-        let compiled = Compiled::default();
-        let inner = Inner { storage, tasks, clock, ids, random, resources, policy, grace, compiled };
+        let (concurrency, compiled) = (CONCURRENCY, Compiled::default());
+        let inner =
+            Inner { storage, tasks, clock, ids, random, resources, policy, grace, concurrency, compiled };
         Engine { inner: Arc::new(inner) }
     }
 
@@ -139,6 +142,18 @@ impl Engine {
         self.changed(|inner| inner.grace = grace)
     }
 
+    /// The same with another bound on the tasks of one run that are under way at once, at least one
+    /// ([`CONCURRENCY`](crate::core::CONCURRENCY) by default).
+    ///
+    /// Nodes of a dag that are ready beyond it wait in the order in which they became ready, ties in document order,
+    /// and their inputs are not assembled before it is their turn: so a dag of any size takes memory for what runs.
+    /// Many runs at once are bounded by whoever drives them.
+    #[must_use]
+    pub fn with_concurrency(self, tasks: usize) -> Self {
+        let concurrency = NonZeroUsize::new(tasks).unwrap_or(NonZeroUsize::MIN);
+        self.changed(|inner| inner.concurrency = concurrency)
+    }
+
     fn changed(self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.inner);
         change(&mut inner);
@@ -166,7 +181,7 @@ impl Engine {
     async fn start_as(&self, run: &Arc<str>, start: Start) -> Result<Run, EngineError> {
         let inner = &self.inner;
         let Start { document, input, attachment, .. } = start;
-        if !is_json(&attachment) {
+        if !attachment.is_json() {
             return Err(EngineError::invalid("the attachment holds a number that is not JSON"));
         }
         let workflow = inner.compile(&document)?;
@@ -177,6 +192,7 @@ impl Engine {
         let revision = document.get("revision").and_then(Value::as_str).unwrap_or_default().to_owned();
         let now = numbers::to_statechart(inner.clock.now());
         let state = RunState::start(workflow, run, input.clone(), Some(now))?;
+        let state = state.with_concurrency(inner.concurrency);
         let session = Session::create(inner.storage.clone(), session_id.clone(), RUN_KIND);
         let mut pilot = Pilot::new(inner.clone(), run.clone(), session, state, None, Attempts::default());
         let definition = Definition { document, attachment, flags: Vec::new() };

@@ -4,7 +4,6 @@ use jaren_durable::{CommitError, Retry, Session};
 use jaren_host::Millis;
 use jaren_json::{Value, digest};
 
-use crate::core::is_json;
 use crate::documents::{self, INBOX, RECEIPT, RUN_KIND, RunStatus, STATUS_LABEL};
 use crate::engine::{Engine, session_id};
 use crate::error::EngineError;
@@ -92,7 +91,7 @@ impl Engine {
             return Err(EngineError::invalid("an event needs a type that is not blank"));
         }
         let event = documents::event(&name, payload.as_ref());
-        if !is_json(&event) {
+        if !event.is_json() {
             return Err(EngineError::invalid("the event's payload holds a number that is not JSON"));
         }
         if let Some(defect) = limits::defect(&event) {

@@ -21,7 +21,8 @@ pub(crate) async fn load(engine: &Inner, session: &mut Session) -> Result<Loaded
     let snapshot = required(session, &SNAPSHOT).await?;
     let workflow = engine.compile(&definition.document)?;
     let input = snapshot.get("context").and_then(|context| context.get("input")).cloned().unwrap_or_default();
-    let state = RunState::restore(workflow, session.id().as_str(), &snapshot, &input)?;
+    let state = RunState::restore_stored(workflow, session.id().as_str(), &snapshot, &input)?;
+    let state = state.with_concurrency(engine.concurrency);
     Ok(Loaded { definition, state })
 }
 

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use jaren_durable::{At, FamilyQuery, Page, Session, SessionRecord, SessionsQuery, Storage};
+use jaren_flow::DeclaredTasks;
+use jaren_flow::workflow::Workflow;
 use jaren_host::Millis;
 use jaren_json::{Object, Value};
 
+use crate::core::RunState;
 use crate::documents::{
     FAILURE, INBOX, RECEIPT, REVISION_LABEL, RUN_KIND, RunFailure, RunStatus, SNAPSHOT, STATUS_LABEL, millis,
 };
@@ -62,7 +65,8 @@ pub struct RunView {
     pub flags: Vec<String>,
     /// When it was bound to another document, the oldest first.
     pub rebinds: Vec<Rebound>,
-    /// The published snapshot.
+    /// The snapshot as it is stored: the published one, save for what is large and follows from the rest, the input of a
+    /// pending activation and the identity of its dataflow ([`published`](Self::published)).
     pub snapshot: Value,
 }
 
@@ -124,6 +128,14 @@ impl RunView {
             rebinds,
             snapshot,
         }))
+    }
+
+    /// The published `jaren-workflow-run/0.1` snapshot: what another implementation of the format resumes.
+    ///
+    /// An error where the document is none that this release compiles.
+    pub fn published(&self) -> Result<Value, EngineError> {
+        let workflow = Workflow::compile(&self.document, &DeclaredTasks)?;
+        Ok(RunState::publish(&workflow, &self.id, &self.snapshot)?)
     }
 }
 

@@ -3,7 +3,6 @@
 use jaren_flow::workflow::Workflow;
 use jaren_json::{Object, Str, Value, value};
 
-use super::dataflow::is_json;
 use super::error::RunError;
 use super::snapshot::Snapshot;
 use crate::numbers::count;
@@ -29,7 +28,7 @@ impl Activation<'_> {
     pub(super) fn input(&self, workflow: &Workflow, snapshot: &Snapshot) -> Result<Value, RunError> {
         let context = Value::Object(self.context(snapshot));
         let input = workflow.input(self.state, snapshot.control(), &context).map_err(RunError::from_flow)?;
-        if is_json(&input) {
+        if input.is_json() {
             return Ok(input);
         }
         let reason = "the input of the work holds a number that is not JSON";

@@ -1,12 +1,15 @@
 //! One run of one dag, without time and without I/O: which node is next, which task to start, what is finished.
 //!
 //! Nodes are taken in the order in which their inputs arrived, ties in document order, so the same settlements give
-//! the same values, saves and records (dag §7.2). Pure nodes are evaluated here; tasks are handed out and come back.
+//! the same values, saves and records (dag §7.2). Pure nodes are evaluated here; tasks are handed out, up to a bound at
+//! once, and come back. The input of a node is assembled when it is its turn, and a value is let go of once everything
+//! that reads it has begun: so what a wide dag holds is bounded by what runs.
 
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 
 use jaren_flow::dag::{Dag, Edge, Evaluated, Kind, Node};
-use jaren_json::{CanonicalError, Object, Str, Value};
+use jaren_json::{Object, Str, Value};
 
 use super::error::{Cause, RunError};
 use super::record::NodeStatus;
@@ -24,6 +27,9 @@ pub(crate) struct TaskCall {
     pub(crate) with: Value,
     pub(crate) input: Value,
 }
+
+/// How many tasks of a run are under way at once, unless its driver says otherwise.
+pub const CONCURRENCY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(255);
 
 /// What a dag run does to the world around it.
 pub(crate) trait Surroundings {
@@ -43,6 +49,8 @@ pub(crate) trait Surroundings {
 struct Slot {
     /// Inputs that have not arrived.
     missing: usize,
+    /// Edges that have yet to deliver its value.
+    unread: usize,
     settled: bool,
     /// The save point that makes this value durable, its inputs' included; 0 when nothing was saved for it.
     after: u64,
@@ -62,9 +70,13 @@ pub(crate) struct DagRun {
     values: Vec<Option<Value>>,
     slots: Vec<Slot>,
     ready: VecDeque<usize>,
+    /// Tasks whose inputs are there, but not their turn.
+    queued: VecDeque<usize>,
+    /// Tasks that were handed out.
+    running: usize,
+    /// So many tasks run at once.
+    concurrency: NonZeroUsize,
     unsettled: usize,
-    /// A value that is known to be JSON: what a node passes on unchanged need not be walked again.
-    json: Value,
 }
 
 impl DagRun {
@@ -78,13 +90,16 @@ impl DagRun {
         around: &mut dyn Surroundings,
     ) -> Self {
         let nodes = dag.nodes();
+        let slot = |node| Slot { missing: sources(node), unread: 0, settled: false, after };
         let mut run = DagRun {
             dag: dag.clone(),
-            json: input.clone(),
             input,
             values: vec![None; nodes.len()],
-            slots: nodes.iter().map(|node| Slot { missing: sources(node), settled: false, after }).collect(),
+            slots: nodes.iter().map(slot).collect(),
             ready: VecDeque::new(),
+            queued: VecDeque::new(),
+            running: 0,
+            concurrency: CONCURRENCY,
             unsettled: nodes.len(),
         };
         for (id, value) in saved {
@@ -92,6 +107,16 @@ impl DagRun {
             if nodes.get(index).is_some_and(Node::checkpoint) {
                 run.place(index, value.clone(), 0);
                 around.record(&Str::from(id), NodeStatus::Restored, 0.0);
+            }
+        }
+        for (index, node) in nodes.iter().enumerate() {
+            if run.slots.get(index).is_some_and(|slot| slot.settled) {
+                continue;
+            }
+            for edge in node.inbound() {
+                if let Some(slot) = run.slots.get_mut(edge.from()) {
+                    slot.unread += 1;
+                }
             }
         }
         run.ready = run
@@ -104,12 +129,22 @@ impl DagRun {
         run
     }
 
-    /// Evaluates whatever is ready, and what becomes ready by it. Answers the result when every node has settled.
-    pub(crate) fn pump(&mut self, around: &mut dyn Surroundings) -> Result<Option<Value>, RunError> {
-        while !self.ready.is_empty() {
-            self.wave(around)?;
+    /// The same with another bound on the tasks that are handed out at once.
+    pub(crate) fn with_concurrency(mut self, concurrency: NonZeroUsize) -> Self {
+        self.concurrency = concurrency;
+        self
+    }
+
+    /// Evaluates whatever is ready, and what becomes ready by it, up to so many nodes.
+    pub(crate) fn pump(
+        &mut self,
+        mut nodes_max: usize,
+        around: &mut dyn Surroundings,
+    ) -> Result<(), RunError> {
+        while self.is_ready() && nodes_max > 0 {
+            nodes_max -= self.evaluate(nodes_max, around)?;
         }
-        Ok(self.result())
+        Ok(())
     }
 
     /// Are there nodes that could be evaluated at once?
@@ -125,33 +160,60 @@ impl DagRun {
 
     /// Evaluates the nodes that are ready now, up to the first tasks among them: those need not wait for the rest.
     pub(crate) fn wave(&mut self, around: &mut dyn Surroundings) -> Result<(), RunError> {
-        let mut started = false;
-        for _ in 0..self.ready.len() {
+        self.evaluate(usize::MAX, around).map(|_| ())
+    }
+
+    /// The same up to so many nodes. Answers how many it took.
+    fn evaluate(&mut self, nodes_max: usize, around: &mut dyn Surroundings) -> Result<usize, RunError> {
+        let (mut started, mut taken) = (false, 0);
+        for _ in 0..self.ready.len().min(nodes_max) {
             let is_task = self.ready.front().is_some_and(|index| self.is_task(*index));
             if started && !is_task {
                 break;
             }
-            started |= is_task;
             let Some(index) = self.ready.pop_front() else { break };
+            taken += 1;
+            if is_task && self.running >= self.concurrency.get() {
+                self.queued.push_back(index);
+                continue;
+            }
+            started |= is_task;
             let scope = self.dag.scope(index, &self.input, &self.values);
+            self.read(index);
             match scope.and_then(|scope| self.dag.evaluate(index, &scope)) {
                 Ok(Evaluated::Value(value)) => self.accept(index, value, 0.0, around)?,
-                Ok(Evaluated::Task(call)) => around.start(TaskCall {
-                    node: index,
-                    after: self.after(index),
-                    id: self.id(index),
-                    task: call.name,
-                    version: call.version,
-                    with: call.with,
-                    input: call.input,
-                }),
+                Ok(Evaluated::Task(call)) => {
+                    self.running += 1;
+                    around.start(TaskCall {
+                        node: index,
+                        after: self.after(index),
+                        id: self.id(index),
+                        task: call.name,
+                        version: call.version,
+                        with: call.with,
+                        input: call.input,
+                    });
+                }
                 Err(error) => {
                     let id = self.id(index);
                     return Err(Self::fail(&id, RunError::from_flow(error), 0.0, around));
                 }
             }
         }
-        Ok(())
+        Ok(taken)
+    }
+
+    /// A node has its input: values that nothing else waits for are let go of.
+    fn read(&mut self, index: usize) {
+        for edge in self.dag.nodes().get(index).map_or(&[][..], Node::inbound) {
+            let Some(slot) = self.slots.get_mut(edge.from()) else { continue };
+            slot.unread = slot.unread.saturating_sub(1);
+            if slot.unread == 0
+                && let Some(value) = self.values.get_mut(edge.from())
+            {
+                *value = None;
+            }
+        }
     }
 
     /// Takes what a task answered.
@@ -162,6 +224,10 @@ impl DagRun {
         ms: f64,
         around: &mut dyn Surroundings,
     ) -> Result<(), RunError> {
+        self.running = self.running.saturating_sub(1);
+        if let Some(next) = self.queued.pop_front() {
+            self.ready.push_front(next);
+        }
         match result {
             Ok(value) => self.accept(index, value, ms, around),
             Err(failure) => {
@@ -182,18 +248,16 @@ impl DagRun {
         let id = self.id(index);
         let mut after = self.after(index);
         if around.keeps() && self.dag.nodes().get(index).is_some_and(Node::checkpoint) {
-            if !value.ptr_eq(&self.json)
-                && let Err(unserializable) = check_json(&value)
+            if !value.is_json()
+                && let Err(unserializable) = jaren_json::canonical(&value)
             {
                 let error = RunError::from_flow(self.dag.unserializable(index, &unserializable));
                 return Err(Self::fail(&id, error, ms, around));
             }
-            self.json = value.clone();
             after = around.checkpoint(&id, &value)?;
         }
         around.record(&id, NodeStatus::Ok, ms);
-        let ready = self.place(index, value, after);
-        self.ready.extend(ready);
+        self.place(index, value, after);
         Ok(())
     }
 
@@ -202,8 +266,8 @@ impl DagRun {
         error.on_node(id.clone())
     }
 
-    /// Keeps the value of a node and counts it at its consumers. Answers those that are now ready.
-    fn place(&mut self, index: usize, value: Value, after: u64) -> Vec<usize> {
+    /// Keeps the value of a node and counts it at its consumers. Those that have all their inputs now are ready.
+    fn place(&mut self, index: usize, value: Value, after: u64) {
         if let (Some(slot), Some(place)) = (self.slots.get_mut(index), self.values.get_mut(index)) {
             if !slot.settled {
                 self.unsettled -= 1;
@@ -212,16 +276,14 @@ impl DagRun {
             slot.after = after;
             *place = Some(value);
         }
-        let mut ready = Vec::new();
         for consumer in self.dag.nodes().get(index).map_or(&[][..], Node::consumers) {
             if let Some(slot) = self.slots.get_mut(*consumer) {
                 slot.missing = slot.missing.saturating_sub(1);
                 if slot.is_ready() {
-                    ready.push(*consumer);
+                    self.ready.push_back(*consumer);
                 }
             }
         }
-        ready
     }
 
     fn is_task(&self, index: usize) -> bool {
@@ -247,23 +309,4 @@ fn sources(node: &Node) -> usize {
     sources.sort_unstable();
     sources.dedup();
     sources.len()
-}
-
-/// The canonical form is asked only when there is something to complain about.
-fn check_json(value: &Value) -> Result<(), CanonicalError> {
-    if is_json(value) { Ok(()) } else { jaren_json::canonical(value).map(|_| ()) }
-}
-
-/// Would canonical JSON take this value? Only NaN and the infinities stop it.
-pub(crate) fn is_json(value: &Value) -> bool {
-    let mut open = vec![value];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Number(number) if !number.is_finite() => return false,
-            Value::Array(items) => open.extend(items.iter()),
-            Value::Object(members) => open.extend(members.iter().map(|(_, member)| member)),
-            _ => {}
-        }
-    }
-    true
 }

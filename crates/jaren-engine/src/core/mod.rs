@@ -39,12 +39,12 @@ mod restore;
 mod run;
 mod snapshot;
 
-pub(crate) use dataflow::is_json;
+pub use dataflow::CONCURRENCY;
 pub use error::{Cause, RunError};
 pub(crate) use rebind::Unfit;
 pub use record::{NodeStatus, Record};
 pub use run::RunState;
-pub use snapshot::{Snapshot, Status};
+pub use snapshot::{Pending, Snapshot, Status};
 
 use jaren_json::{Str, Value};
 

@@ -8,7 +8,7 @@ use jaren_json::{Object, Str, Value};
 use super::activation::Activation;
 use super::error::RunError;
 use super::run::RunState;
-use super::snapshot::{Snapshot, Status};
+use super::snapshot::{Pending, Snapshot, Status};
 use crate::difference;
 
 impl RunState {
@@ -31,11 +31,51 @@ impl RunState {
             Some(_) => return Err(malformed("the pending activation is not an object")),
         };
         let Parts { top, context, generation, status, .. } = parts;
-        let snapshot = Snapshot::checked(top.clone(), context.clone(), control, pending, generation, status);
-        if let Some(pending) = snapshot.pending() {
-            check_pending(&workflow, run, &snapshot, &active, pending)?;
+        let snapshot = Snapshot::checked(top.clone(), context.clone(), control, None, generation, status);
+        let Some(members) = pending else { return Ok(RunState::at(workflow, run, snapshot)) };
+        check_pending(&workflow, run, &snapshot, &active, &members)?;
+        let pending = Pending::checked(&workflow, &active, members);
+        Ok(RunState::at(workflow, run, snapshot.resumed(pending)))
+    }
+
+    /// The same of what [`Snapshot::to_stored`] wrote: the pending activation's input and the identity of its dataflow
+    /// follow from the rest, which is checked first.
+    pub fn restore_stored(
+        workflow: Workflow,
+        run: &str,
+        stored: &Value,
+        input: &Value,
+    ) -> Result<Self, RunError> {
+        match Self::complete(&workflow, run, stored)? {
+            Some(saved) => Self::restore(workflow, run, &saved, input),
+            None => Self::restore(workflow, run, stored, input),
         }
-        Ok(RunState::at(workflow, run, snapshot))
+    }
+
+    /// The published snapshot of a stored one. The workflow must be exactly the one that it was saved with (JF2013).
+    pub fn publish(workflow: &Workflow, run: &str, stored: &Value) -> Result<Value, RunError> {
+        Ok(Self::complete(workflow, run, stored)?.unwrap_or_else(|| stored.clone()))
+    }
+
+    /// The snapshot with what follows from the rest; nothing where nothing is missing.
+    fn complete(workflow: &Workflow, run: &str, stored: &Value) -> Result<Option<Value>, RunError> {
+        let pending = stored.get("pending").and_then(Value::as_object);
+        let Some(pending) = pending.filter(|pending| !pending.contains_key("input")) else { return Ok(None) };
+        let Parts { top, context, generation, status, .. } = Parts::read(stored, run)?;
+        compare_identity(stored.get("identity"), workflow.identity())?;
+        let control = workflow.chart().restore(stored.get("control").unwrap_or(&Value::Null));
+        let control = control.map_err(RunError::from_flow)?;
+        let snapshot = Snapshot::checked(top.clone(), context.clone(), control, None, generation, status);
+        let active = snapshot.active();
+        let activation = Activation { run, state: &active, visit: snapshot.visits(&active) };
+        let input = activation.input(workflow, &snapshot)?;
+        // In its published place, before the values.
+        let members = pending.iter().flat_map(|(name, value)| {
+            let input = (name == "values").then(|| (Str::from("input"), input.clone()));
+            input.into_iter().chain([(Str::from(name), value.clone())])
+        });
+        let pending = Pending::checked(workflow, &active, members.collect());
+        Ok(Some(snapshot.resumed(pending).to_value()))
     }
 }
 

@@ -1,27 +1,29 @@
 //! The state of one run and how events move it (workflow §4).
 
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 
 use jaren_flow::FlowError;
 use jaren_flow::statechart::{self, StepResult};
 use jaren_flow::workflow::{self, Form, Workflow};
-use jaren_json::{Str, Value, value};
+use jaren_json::{Str, Value};
 
 use super::activation::Activation;
 use super::context;
-use super::dataflow::{DagRun, Surroundings, TaskCall, is_json};
+use super::dataflow::{CONCURRENCY, DagRun, Surroundings, TaskCall};
 use super::error::{Cause, RunError};
 use super::record::{NodeStatus, Record};
-use super::snapshot::{Snapshot, Status};
+use super::snapshot::{Pending, Snapshot, Status};
 use super::{Arrival, Consumed, Event, Output, Phase, SaveCause, SavePoint, StartTask, Step};
 use crate::failure::Failure;
-use crate::numbers::count;
 
 /// What a sequential step answers: six save points, some records and the next task.
 const OUTPUTS_USUAL: usize = 16;
 
 /// After this many outputs a step stops between two states, so that a long stretch without tasks is saved on the way.
 const OUTPUTS_MAX: usize = 1024;
+/// After this many nodes a step stops within a dag, for the same reason.
+const NODES_MAX: usize = 512;
 
 /// The active work state's dag, running.
 #[derive(Clone, Debug)]
@@ -42,6 +44,7 @@ pub struct RunState {
     inbox: VecDeque<Arrival>,
     running: Option<Running>,
     activations: u64,
+    concurrency: NonZeroUsize,
     /// An attempt has claimed the run; before, events only gather.
     begun: bool,
     /// The last time that was passed in: what waits are advanced to.
@@ -55,7 +58,7 @@ impl RunState {
     /// A new run. Nothing is saved until its first [`Event::Begin`]. `now` is the time of its statechart, 0 if
     /// absent.
     pub fn start(workflow: Workflow, run: &str, input: Value, now: Option<f64>) -> Result<Self, RunError> {
-        if !is_json(&input) {
+        if !input.is_json() {
             return Err(RunError::new("JF2016", "the run's input holds a number that is not JSON"));
         }
         let context = context::fresh(input);
@@ -84,11 +87,20 @@ impl RunState {
             inbox: VecDeque::new(),
             running: None,
             activations: 0,
+            concurrency: CONCURRENCY,
             begun: false,
             now: None,
             clock: None,
             phase,
         }
+    }
+
+    /// The same with another bound on the tasks that are under way at once ([`CONCURRENCY`]). Further ones wait in the
+    /// order in which they became ready, ties in document order, and take no memory before it is their turn.
+    #[must_use]
+    pub fn with_concurrency(mut self, concurrency: NonZeroUsize) -> Self {
+        self.concurrency = concurrency;
+        self
     }
 
     /// Where the run stands. Before its first `Begin`: where it was saved.
@@ -185,6 +197,11 @@ impl RunState {
     /// Moves control until a task, an event or the time is needed, or the run is done.
     fn go(&mut self, out: &mut Vec<Output>) -> Result<Phase, RunError> {
         let full = out.len() + OUTPUTS_MAX;
+        if let Some(running) = self.running.take()
+            && let Some(phase) = self.drive_dag(running, None, out)?
+        {
+            return Ok(phase);
+        }
         while self.snapshot.status() != Status::Done {
             if out.len() > full {
                 return Ok(Phase::More);
@@ -327,23 +344,16 @@ impl RunState {
     fn work(&mut self, out: &mut Vec<Output>) -> Result<Option<Phase>, RunError> {
         let id = self.snapshot.active();
         let visit = self.snapshot.visits(&id);
-        if self.snapshot.pending().is_none() {
-            let activation = Activation { run: &self.run, state: &id, visit };
-            let input = activation.input(&self.workflow, &self.snapshot);
-            let input = input.map_err(|error| error.in_state(id.clone()))?;
-            let pending = value!({ "state": (&id), "visit": count(visit), "input": input, "values": {} });
-            self.snapshot.set_pending(pending.as_object().cloned());
-            self.save(SaveCause::Admission, None, out)?;
-        }
-        let pending = self.snapshot.pending().cloned().unwrap_or_default();
-        if let Some(result) = pending.get("result") {
+        let pending = match self.snapshot.pending() {
+            Some(pending) => pending.clone(),
+            None => self.admit(&id, visit, out)?,
+        };
+        if let Some(result) = pending.result() {
             self.finish(&id, Ok(result.clone()), out)?;
             return Ok(None);
         }
-        let input = pending.get("input").cloned().unwrap_or_default();
-        if !pending.contains_key("identity") {
-            let identity = self.workflow.dag_identity(&id, &input).map_err(|error| self.refused(error))?;
-            self.snapshot.set_pending(Some(pending.with("identity", identity)));
+        if !pending.has_identity() {
+            self.snapshot.set_pending(Some(pending.clone().identified()));
             self.save(SaveCause::Provenance, None, out)?;
         }
         let Some(dag) = self.workflow.dag(&id).cloned() else {
@@ -351,10 +361,22 @@ impl RunState {
         };
         self.activations += 1;
         let (activation, admitted) = (self.activations, self.snapshot.generation());
-        let saved = pending.get("values").and_then(Value::as_object).cloned().unwrap_or_default();
+        let concurrency = self.concurrency;
         let mut around = Around { activation, visit, state: id, run: self, out };
-        let dag = DagRun::new(&dag, input, &saved, admitted, &mut around);
+        let (input, saved) = (pending.input().clone(), pending.values());
+        let dag = DagRun::new(&dag, input, &saved, admitted, &mut around).with_concurrency(concurrency);
         self.drive_dag(Running { activation, dag }, None, out)
+    }
+
+    /// Captures the input of the active work state.
+    fn admit(&mut self, id: &Str, visit: u64, out: &mut Vec<Output>) -> Result<Pending, RunError> {
+        let activation = Activation { run: &self.run, state: id, visit };
+        let input = activation.input(&self.workflow, &self.snapshot);
+        let input = input.map_err(|error| error.in_state(id.clone()))?;
+        let pending = Pending::new(&self.workflow, id, visit, input);
+        self.snapshot.set_pending(Some(pending.clone()));
+        self.save(SaveCause::Admission, None, out)?;
+        Ok(pending)
     }
 
     /// Goes on with the active dag. Answers nothing when it ended and control has moved.
@@ -372,17 +394,16 @@ impl RunState {
             Some((node, result, ms)) => running.dag.settle(node, result, ms, &mut around),
             None => Ok(()),
         };
-        let ended = settled.and_then(|()| running.dag.pump(&mut around));
-        match ended {
+        let ended = settled.and_then(|()| running.dag.pump(NODES_MAX, &mut around));
+        match ended.map(|()| running.dag.result()) {
             Ok(None) => {
+                let is_ready = running.dag.is_ready();
                 self.running = Some(running);
-                Ok(Some(Phase::Working))
+                Ok(Some(if is_ready { Phase::More } else { Phase::Working }))
             }
             Ok(Some(result)) => {
-                if let Some(pending) = self.snapshot.pending() {
-                    let pending = pending.with("result", &result);
-                    self.snapshot.set_pending(Some(pending));
-                }
+                let pending = self.snapshot.pending().map(|pending| pending.with_result(&result));
+                self.snapshot.set_pending(pending);
                 self.save(SaveCause::Result, None, out)?;
                 self.finish(&id, Ok(result), out)?;
                 Ok(None)
@@ -445,11 +466,8 @@ struct Around<'a> {
 
 impl Surroundings for Around<'_> {
     fn checkpoint(&mut self, id: &Str, value: &Value) -> Result<u64, RunError> {
-        if let Some(pending) = self.run.snapshot.pending() {
-            let values = pending.get("values").and_then(Value::as_object).cloned().unwrap_or_default();
-            let pending = pending.with("values", values.with(id, value));
-            self.run.snapshot.set_pending(Some(pending));
-        }
+        let pending = self.run.snapshot.pending().map(|pending| pending.with_value(id, value));
+        self.run.snapshot.set_pending(pending);
         self.run.save(SaveCause::Node(id.clone()), None, self.out)
     }
 

@@ -79,9 +79,11 @@ impl Cargo {
                 }
                 _ => return Err(error.into()),
             }
-            // What the store holds decides. If it cannot even be read, the commit's own error is told.
-            if session.refresh().await.is_err() {
-                return Err(error.into());
+            // What the store holds decides. If it cannot even be read, the failure of the store is told: a conflict
+            // alone does not say that the run is lost.
+            if let Err(unread) = session.refresh().await {
+                let conflict = matches!(error, CommitError::Conflict(_));
+                return Err(if conflict { unread.into() } else { error.into() });
             }
             match self.outcome(session).await? {
                 Outcome::Landed => return Ok(Landed::Durable { met: true }),
@@ -123,7 +125,7 @@ impl Cargo {
             draft.label(REVISION_LABEL, revision);
         }
         if let Some(snapshot) = &self.snapshot {
-            draft.put(&SNAPSHOT, snapshot.to_value());
+            draft.put(&SNAPSHOT, snapshot.to_stored());
         }
         if self.claims {
             draft.put(&HOLDER, documents::holder(&self.token, self.target(), self.at));

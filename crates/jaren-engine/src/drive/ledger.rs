@@ -40,6 +40,33 @@ pub(super) enum Landing {
     Exists,
 }
 
+/// What is saved of one or several save points that travel together.
+struct Staged {
+    snapshot: Snapshot,
+    saves: u64,
+    /// The claim of the run is among them.
+    claims: bool,
+    /// The events that end with them, each with the generation of its save point.
+    consumed: Vec<(Consumed, u64)>,
+}
+
+impl Staged {
+    fn add(&mut self, point: SavePoint) {
+        let SavePoint { snapshot, cause, consumed } = point;
+        self.saves += 1;
+        self.claims |= cause == SaveCause::Claim;
+        self.consumed.extend(consumed.map(|consumed| (consumed, snapshot.generation())));
+        self.snapshot = snapshot;
+    }
+
+    fn of(point: SavePoint) -> Self {
+        let mut staged =
+            Staged { snapshot: point.snapshot.clone(), saves: 0, claims: false, consumed: Vec::new() };
+        staged.add(point);
+        staged
+    }
+}
+
 pub(super) struct Ledger {
     policy: Policy,
     /// Absent while a commit is in flight.
@@ -48,8 +75,9 @@ pub(super) struct Ledger {
     token: String,
     /// The definition and the revision of a run that is to be created.
     definition: Option<(Value, String)>,
-    /// Save points that are not on their way yet.
-    staged: VecDeque<SavePoint>,
+    /// Save points that are not on their way yet: those that travel together are one here, so that many of them take
+    /// no more room than few.
+    staged: VecDeque<Staged>,
     /// The failure of this attempt, not on its way yet, and the event that it came of.
     untold: Option<RunFailure>,
     refused: Option<Consumed>,
@@ -82,7 +110,10 @@ impl Ledger {
 
     pub(super) fn stage(&mut self, point: SavePoint) {
         self.status = point.snapshot.status();
-        self.staged.push_back(point);
+        match self.staged.back_mut() {
+            Some(staged) if self.policy == Policy::Coalesced => staged.add(point),
+            _ => self.staged.push_back(Staged::of(point)),
+        }
     }
 
     /// The event ends with the failure that it caused.
@@ -121,22 +152,17 @@ impl Ledger {
     }
 
     fn load(&mut self, at: Millis) -> Cargo {
-        let saves = match self.policy {
-            Policy::Coalesced => self.staged.len(),
-            Policy::EverySavePoint => self.staged.len().min(1),
-        };
-        let points: Vec<SavePoint> = self.staged.drain(..saves).collect();
+        let staged = self.staged.pop_front();
         let failure = if self.staged.is_empty() { self.untold.take() } else { None };
-        let snapshot = points.last().map(|point| point.snapshot.clone());
+        let (snapshot, saves, claims, mut consumed) = match staged {
+            Some(Staged { snapshot, saves, claims, consumed }) => (Some(snapshot), saves, claims, consumed),
+            None => (None, 0, false, Vec::new()),
+        };
         let status = match (&failure, &snapshot) {
             (Some(_), _) => RunStatus::Failed,
             (None, Some(snapshot)) => snapshot.status().into(),
             (None, None) => self.status.into(),
         };
-        let claims = points.iter().any(|point| point.cause == SaveCause::Claim);
-        let taken = points.into_iter();
-        let taken = taken.filter_map(|point| Some((point.consumed?, point.snapshot.generation())));
-        let mut consumed: Vec<(Consumed, u64)> = taken.collect();
         if failure.is_some() {
             let generation = snapshot.as_ref().map(Snapshot::generation).or(self.durable).unwrap_or(0);
             consumed.extend(self.refused.take().map(|refused| (refused, generation)));
@@ -145,7 +171,7 @@ impl Ledger {
             token: self.token.clone(),
             base: self.durable,
             snapshot,
-            saves: saves as u64,
+            saves,
             claims,
             consumed,
             definition: self.definition.take(),

@@ -217,7 +217,7 @@ fn a_state_is_entered_as_often_as_its_limit_allows() {
     assert_eq!((error.code(), error.pointer()), ("JF2015", Some("/states/begin")));
     // The result is saved, so that the next attempt need not work for it.
     assert_eq!(causes(&step).last().unwrap().1, SaveCause::Result);
-    assert_eq!(run.snapshot().pending().unwrap().get("result"), Some(&value!(2)));
+    assert_eq!(run.snapshot().pending().unwrap().result(), Some(&value!(2)));
 }
 
 #[test]
@@ -229,8 +229,15 @@ fn a_run_goes_on_from_every_save_point_to_the_same_end() {
     assert_eq!(result, value!(3));
     for point in saved {
         let workflow = Workflow::compile(&document, &DeclaredTasks).unwrap();
-        let mut again = RunState::restore(workflow, "r", &point, &value!(1)).unwrap();
-        assert_eq!(finish(&mut again, &mut Vec::new()), result, "from {point}");
+        let mut again = RunState::restore(workflow.clone(), "r", &point, &value!(1)).unwrap();
+        // Our own store keeps less of it.
+        let stored = again.snapshot().to_stored();
+        assert_eq!(RunState::publish(&workflow, "r", &stored).unwrap(), point);
+        let mut stored = RunState::restore_stored(workflow, "r", &stored, &value!(1)).unwrap();
+        assert_eq!(stored.snapshot().to_value(), point);
+        for again in [&mut again, &mut stored] {
+            assert_eq!(finish(again, &mut Vec::new()), result, "from {point}");
+        }
     }
 }
 
