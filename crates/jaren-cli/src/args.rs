@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -231,6 +232,9 @@ pub(crate) struct Pipe {
     /// Bind a variable, as in --arg 'limit=10'; may be repeated.
     #[arg(long = "arg", value_name = "NAME=JSON", value_parser = binding)]
     pub(crate) bindings: Vec<Binding>,
+    /// Let the answer to a value take no more of this, as in --limit steps=1000000; may be repeated.
+    #[arg(long = "limit", value_name = "WHAT=COUNT", value_parser = limit)]
+    pub(crate) limits: Vec<Limit>,
     /// Print texts as they are, without quotes.
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) raw: bool,
@@ -274,6 +278,38 @@ fn binding(text: &str) -> Result<Binding, String> {
         return Err("a name has ASCII letters, digits and '_', and begins with no digit".to_owned());
     }
     Ok(Binding { name: name.to_owned(), json: json.to_owned() })
+}
+
+/// The most that an answer may take of something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    /// Of what.
+    pub(crate) what: Limited,
+    /// How much.
+    pub(crate) count: NonZeroU64,
+}
+
+/// What can be limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Limited {
+    Steps,
+    Work,
+    Depth,
+    SequenceItems,
+    ResultItems,
+    Dispatches,
+    DispatchDepth,
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    let (name, count) = text.split_once('=').ok_or("write WHAT=COUNT, as in steps=1000000")?;
+    let what = Limited::from_str(name, false).map_err(|_| {
+        let names = Limited::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
+        format!("one of these can be limited: {}", names.join(", "))
+    })?;
+    let count = count.parse().map_err(|_| "the count is a whole number, 1 or more")?;
+    Ok(Limit { what, count })
 }
 
 /// Arguments of `schema`.

@@ -1,13 +1,14 @@
 //! What `query` and `transform` have in common: values come in one after the other, items go out.
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use jaren::json::{Diagnostic, Report, Value};
-use jaren::query::{BundledZones, CompileOptions};
+use jaren::query::{BundledZones, CompileOptions, Limits};
 
-use crate::args::{Binding, Pipe};
+use crate::args::{Binding, Limit, Limited, Pipe};
 use crate::commands::check;
 use crate::exit::Exit;
 use crate::input::{self, Document};
@@ -36,13 +37,33 @@ pub(crate) fn check_inputs(
     Ok(())
 }
 
-/// What the program lends to every query: JSON Schema for schema literals, and the time zones of the IANA by name.
-pub(crate) fn options() -> CompileOptions {
+/// What the program lends to every query: JSON Schema for schema literals, and the time zones of the IANA by name; and
+/// the limits that were asked for.
+pub(crate) fn options(options: &Pipe) -> CompileOptions {
     CompileOptions {
+        limits: limits(&options.limits),
         type_tests: Some(jaren::json_schemas()),
         time_zones: Some(Arc::new(BundledZones)),
         ..CompileOptions::default()
     }
+}
+
+/// The limits of queries; the last one of a name counts.
+fn limits(arguments: &[Limit]) -> Limits {
+    let mut limits = Limits::default();
+    for Limit { what, count } in arguments {
+        // A count beyond what this machine can address bounds nothing.
+        let size = NonZeroUsize::try_from(*count).ok();
+        match what {
+            Limited::Steps => limits.steps = Some(*count),
+            Limited::Work => limits.work = Some(*count),
+            Limited::Depth => limits.depth = size,
+            Limited::SequenceItems => limits.sequence_items = size,
+            Limited::ResultItems => limits.result_items = size,
+            Limited::Dispatches | Limited::DispatchDepth => {}
+        }
+    }
+    limits
 }
 
 /// Reads what `--arg` binds.

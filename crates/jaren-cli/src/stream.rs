@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use jaren::json::read::ReadErrorKind;
-use jaren::json::{Array, Integers, ReadError, ReadOptions, Value, read};
+use jaren::json::{Array, Integers, ReadError, ReadOptions, Reader, Value};
 
 use crate::exit::Exit;
 use crate::input::{STANDARD_INPUT, text_defect};
@@ -21,7 +21,7 @@ const CHUNK: usize = 64 << 10;
 pub(crate) struct Stream {
     from: Box<dyn Read>,
     name: String,
-    options: ReadOptions,
+    reader: Reader,
     /// What was read and not yet taken.
     buffer: Vec<u8>,
     /// How much of the buffer's head was taken.
@@ -62,7 +62,8 @@ impl Stream {
 
     fn new(from: Box<dyn Read>, name: String, options: ReadOptions) -> Self {
         let (buffer, place) = (Vec::new(), Start::default());
-        Self { from, name, options, buffer, taken: 0, place, passed: 0, ended: false, count: 0 }
+        let reader = Reader::new(options);
+        Self { from, name, reader, buffer, taken: 0, place, passed: 0, ended: false, count: 0 }
     }
 
     /// The name of the file, for messages.
@@ -78,10 +79,10 @@ impl Stream {
                 self.skip_space();
             }
             let rest = self.buffer.get(self.taken..).unwrap_or_default();
-            if let Some(length) = frame.scan(rest, self.options.depth_max) {
+            if let Some(length) = frame.scan(rest, self.reader.options().depth_max) {
                 break length;
             }
-            if rest.len() > self.options.bytes_max {
+            if rest.len() > self.reader.options().bytes_max {
                 return Err(self.too_large());
             }
             if self.ended {
@@ -96,7 +97,7 @@ impl Stream {
         self.count += 1;
         let rest = self.buffer.get(self.taken..).unwrap_or_default();
         let (text, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-        match read(text, &self.options) {
+        match self.reader.read(text) {
             Ok(value) => {
                 let input = Input { value, number: self.count, line: self.place.line };
                 self.take(length);
@@ -117,8 +118,9 @@ impl Stream {
         let mut values = Vec::new();
         while let Some(input) = self.next(|| {})? {
             values.push(input.value);
-            if self.passed > self.options.bytes_max {
-                let (name, max) = (&self.name, self.options.bytes_max);
+            let max = self.reader.options().bytes_max;
+            if self.passed > max {
+                let name = &self.name;
                 let message = format!("the values of {name} together are larger than {max} bytes");
                 return Err(
                     Problem::new(Exit::Document, message).with_help("take them one by one, without --slurp")
@@ -139,7 +141,7 @@ impl Stream {
     }
 
     fn too_large(&self) -> Problem {
-        let max = self.options.bytes_max;
+        let max = self.reader.options().bytes_max;
         let number = self.count.saturating_add(1);
         Problem::new(Exit::Document, format!("value {number} of {} is larger than {max} bytes", self.name))
     }

@@ -72,6 +72,24 @@ fn variables_are_bound_or_refused() {
 }
 
 #[test]
+fn an_answer_takes_no_more_than_it_may() {
+    let all = |limit: &str| ask(&["$[*]", "--limit", limit], "[1, 2, 3]");
+    assert_eq!(all("result-items=3").code(0).out, "1\n2\n3\n");
+    all("result-items=2").code(9).complains("error[JQ2009]");
+    all("steps=1").code(0);
+    all("steps=0").code(2).complains("1 or more");
+    all("steps").code(2).complains("steps=1000000");
+    all("time=1").code(2).complains("steps, work, depth, sequence-items, result-items");
+    all("dispatches=1").code(2).complains("no dispatches");
+    ask(&["$..*", "--limit", "work=5"], "[1, [2, 3], 4]").code(9).complains("error[JQ2009]");
+    ask(&["[[1]]", "--limit", "depth=2"], "").code(3).complains("error[JQ0011]");
+    let loops = r#"{"$count": {"$for": {"i": {"$range": [1, 100]}}, "$return": "$i"}}"#;
+    ask(&[loops, "-n", "--limit", "sequence-items=99"], "").code(9).complains("error[JQ20");
+    ask(&[loops, "-n", "--limit", "steps=50", "--limit", "steps=5000"], "").code(0).prints("100\n");
+    ask(&["$", "--explain", "--limit", "steps=7"], "").code(0).prints("\"steps\": 7");
+}
+
+#[test]
 fn schemas_and_zones_are_there() {
     let schema = r#"{"$valid": ["$.tags[*]", {"type": "string", "maxLength": 3}]}"#;
     let input = r#"{"tags": ["new"]} {"tags": ["sale"]}"#;

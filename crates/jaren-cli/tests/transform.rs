@@ -23,6 +23,21 @@ fn values_are_transformed_one_after_the_other() {
 }
 
 #[test]
+fn a_transform_takes_no_more_than_it_may() {
+    let sandbox = Sandbox::new();
+    sandbox.write("sheet.json", r#"[{ "match": "$[*]", "body": { "$neg": "$" } }]"#);
+    let limited =
+        |limit: &str| sandbox.jaren_with(&format!("transform sheet.json --limit {limit}"), "[1, 2, 3]");
+    assert_eq!(limited("dispatches=4").code(0).out, "[-1,-2,-3]\n");
+    limited("dispatches=3").code(9).complains("error[JR2001]");
+    limited("dispatch-depth=1").code(0);
+    limited("steps=10").code(0);
+    limited("steps=9").code(9).complains("more steps than its limit");
+    sandbox.write("sheet.json", r#"[{ "body": { "$apply": "$" } }]"#);
+    limited("dispatch-depth=7").code(9).complains("deeper than 7");
+}
+
+#[test]
 fn mistakes_have_a_caret_and_failures_their_value() {
     let sandbox = Sandbox::new();
     sandbox.write("sheet.json", SHEET);

@@ -58,7 +58,7 @@ pub use digest::{Digest, DigestError, digest};
 pub use number::InexactInteger;
 pub use object::{Members, Object, ObjectBuilder};
 pub use pointer::{Pointer, PointerError};
-pub use read::{Duplicates, Integers, Position, ReadError, ReadOptions, Span, locate, read};
+pub use read::{Duplicates, Integers, Position, ReadError, ReadOptions, Reader, Span, locate, read};
 pub use ser::{ToValueError, to_value};
 pub use shape::{Shape, SlotHint};
 pub use text::Str;

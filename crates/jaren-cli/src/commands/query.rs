@@ -6,7 +6,7 @@ use std::path::Path;
 use jaren::json::{Value, pretty, to_text};
 use jaren::query::{CompileOptions, Query, Scope, analyze};
 
-use crate::args;
+use crate::args::{self, Limited, Pipe};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
@@ -26,6 +26,10 @@ pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit
         Some(path) => (Some(path), arguments.expression.as_deref().map(Path::new)),
         None => (after_at, arguments.file.as_deref()),
     };
+    let of_sheets = |limit: &args::Limit| matches!(limit.what, Limited::Dispatches | Limited::DispatchDepth);
+    if arguments.pipe.limits.iter().any(of_sheets) {
+        return Err(Problem::new(Exit::Usage, "a query has no dispatches that could be limited"));
+    }
     if !arguments.explain {
         pipe::check_inputs(&arguments.pipe, path, file)?;
     }
@@ -34,11 +38,11 @@ pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit
         None => from_word(word)?,
     };
     if arguments.explain {
-        return explain(&expression, arguments.pipe.compact, output);
+        return explain(&expression, &arguments.pipe, output);
     }
     let bindings = pipe::bindings(&arguments.pipe.bindings)?;
     let externals = bindings.iter().map(|(name, _)| name.clone()).collect();
-    let options = CompileOptions { externals: Some(externals), ..pipe::options() };
+    let options = CompileOptions { externals: Some(externals), ..pipe::options(&arguments.pipe) };
     let query = Query::compile_with(expression.document(), &options)
         .map_err(|report| expression.refused("query", &report))?;
     let externals: Vec<(&str, &Value)> = bindings.iter().map(|(name, value)| (&**name, value)).collect();
@@ -48,11 +52,11 @@ pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit
 }
 
 /// Prints the normalized form of a query. Its variables need no values, so none has to be bound.
-fn explain(expression: &Expression, compact: bool, output: &mut Output) -> Result<Exit, Problem> {
-    let analysis = analyze(expression.document(), &pipe::options())
+fn explain(expression: &Expression, options: &Pipe, output: &mut Output) -> Result<Exit, Problem> {
+    let analysis = analyze(expression.document(), &pipe::options(options))
         .map_err(|report| expression.refused("query", &report))?;
     output.print(&analysis, || {
-        let text = if compact { to_text(&analysis) } else { pretty(&analysis) };
+        let text = if options.compact { to_text(&analysis) } else { pretty(&analysis) };
         // A document holds no NaN, and the form of one neither.
         text::json(&text.unwrap_or_default()).into_owned() + "\n"
     });

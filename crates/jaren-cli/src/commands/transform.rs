@@ -6,7 +6,7 @@ use jaren::jslt::{CompileOptions, Stylesheet};
 use jaren::json::Value;
 use jaren::query;
 
-use crate::args;
+use crate::args::{self, Limit, Limited};
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
@@ -35,8 +35,16 @@ pub(crate) fn transform(arguments: &args::Transform, output: &Output) -> Result<
         return Err(Problem::new(Exit::Usage, message));
     }
     let externals = bindings.iter().map(|(name, _)| name.clone()).collect();
-    let bodies = query::CompileOptions { externals: Some(externals), ..pipe::options() };
-    let options = CompileOptions { bodies, ..CompileOptions::default() };
+    let bodies = query::CompileOptions { externals: Some(externals), ..pipe::options(&arguments.pipe) };
+    let mut options = CompileOptions { bodies, ..CompileOptions::default() };
+    for Limit { what, count } in &arguments.pipe.limits {
+        match what {
+            Limited::Dispatches => options.dispatches_max = Some(*count),
+            // A depth that this machine cannot address is never reached.
+            Limited::DispatchDepth => options.depth_max = usize::try_from(count.get()).unwrap_or(usize::MAX),
+            _ => {}
+        }
+    }
     let sheet = Stylesheet::compile_with(expression.document(), &options)
         .map_err(|report| expression.refused("stylesheet", &report))?;
     let parameters: Vec<(&str, &Value)> = bindings.iter().map(|(name, value)| (&**name, value)).collect();

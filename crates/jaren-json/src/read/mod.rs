@@ -18,7 +18,7 @@ pub use error::{Found, Position, ReadError, ReadErrorKind, Span};
 pub use locate::{locate, locate_key};
 
 use crate::Value;
-use parser::Parser;
+use parser::{Memory, Parser};
 
 /// What a reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,17 +83,56 @@ impl ReadOptions {
 
 /// Reads one value; white space may stand around it, nothing else.
 pub fn read(text: &[u8], options: &ReadOptions) -> Result<Value, ReadError> {
-    let mut parser = Parser::new(text, options)?;
-    let value = parser.value()?;
-    parser.end()?;
-    Ok(value)
+    Reader::new(*options).read(text)
+}
+
+/// Reads texts one after the other. Like objects of all of them share their names, as those of one text do.
+///
+/// What it remembers for that is bounded, whatever it reads: some thousand names.
+///
+/// ```
+/// use jaren_json::{ReadOptions, Reader, value};
+///
+/// let mut reader = Reader::new(ReadOptions::data());
+/// for line in ["{\"id\": 1}", "{\"id\": 2}"] {
+///     assert!(reader.read(line.as_bytes())?.get("id").is_some());
+/// }
+/// # Ok::<(), jaren_json::ReadError>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader {
+    options: ReadOptions,
+    /// What the last text left, if it could be read.
+    memory: Option<Memory>,
+}
+
+impl Reader {
+    /// A reader that has read nothing.
+    pub fn new(options: ReadOptions) -> Self {
+        Self { options, memory: None }
+    }
+
+    /// What it accepts.
+    pub fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// Reads one value; white space may stand around it, nothing else.
+    pub fn read(&mut self, text: &[u8]) -> Result<Value, ReadError> {
+        let memory = self.memory.take().unwrap_or_default();
+        let mut parser = Parser::new(text, &self.options, memory)?;
+        let value = parser.value()?;
+        parser.end()?;
+        self.memory = Some(parser.into_memory());
+        Ok(value)
+    }
 }
 
 /// Reads values that follow each other, apart from white space between them: JSON lines, or any such stream.
 ///
 /// The limit of length is that of the whole text. After an error there is no further value.
 pub fn values<'a>(text: &'a [u8], options: &ReadOptions) -> Values<'a> {
-    Values { parser: Some(Parser::new(text, options)) }
+    Values { parser: Some(Parser::new(text, options, Memory::default())) }
 }
 
 /// The values of a text that holds several.

@@ -18,7 +18,16 @@ pub(super) struct Parser<'a> {
     frames: Vec<Frame>,
 }
 
+/// What a parser hands on to the next one: the shapes that it found, and room.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    trie: Trie,
+    values: Vec<Value>,
+    frames: Vec<Frame>,
+}
+
 /// A container that is open.
+#[derive(Debug)]
 struct Frame {
     /// Where its values begin.
     base: usize,
@@ -32,6 +41,11 @@ struct Frame {
     replaced: bool,
 }
 
+impl Memory {
+    /// Values and containers for which room is kept.
+    const ROOM: usize = 1024;
+}
+
 impl Frame {
     fn new(base: usize, names: Option<Names>) -> Self {
         Self { base, depth: 0, names, replaces: None, replaced: false }
@@ -39,6 +53,7 @@ impl Frame {
 }
 
 /// The names of an open object.
+#[derive(Debug)]
 enum Names {
     /// Found in the trie.
     Known(NodeId),
@@ -47,7 +62,8 @@ enum Names {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a [u8], options: &ReadOptions) -> Result<Self, ReadError> {
+    /// A parser of a text, with what another one left.
+    pub(super) fn new(text: &'a [u8], options: &ReadOptions, memory: Memory) -> Result<Self, ReadError> {
         let refuse = |kind, offset| ReadError::new(kind, Pointer::root(), Position::of(text, offset));
         let (bytes, max) = (text.len(), options.bytes_max);
         if bytes > max {
@@ -57,13 +73,19 @@ impl<'a> Parser<'a> {
             let offset = error.valid_up_to();
             refuse(ReadErrorKind::Utf8 { byte: text.get(offset).copied().unwrap_or_default() }, offset)
         })?;
-        Ok(Self {
-            lexer: Lexer::new(checked),
-            options: *options,
-            trie: Trie::new(),
-            values: Vec::new(),
-            frames: Vec::new(),
-        })
+        let Memory { trie, values, frames } = memory;
+        Ok(Self { lexer: Lexer::new(checked), options: *options, trie, values, frames })
+    }
+
+    /// What the next parser can use; of a long list that was read there is no room left.
+    pub(super) fn into_memory(self) -> Memory {
+        let Self { mut trie, mut values, mut frames, .. } = self;
+        trie.make_room();
+        values.clear();
+        values.shrink_to(Memory::ROOM);
+        frames.clear();
+        frames.shrink_to(Memory::ROOM);
+        Memory { trie, values, frames }
     }
 
     /// Whether only white space follows.

@@ -5,6 +5,7 @@ use crate::{Shape, Str};
 /// The names of objects read so far, as a tree: a node is a sequence of names.
 ///
 /// It is bounded. What does not fit (maps keyed by ids, very wide objects) gets shapes of its own.
+#[derive(Debug)]
 pub(super) struct Trie {
     nodes: Vec<Node>,
 }
@@ -12,6 +13,7 @@ pub(super) struct Trie {
 /// A node's number; zero is the empty sequence.
 pub(super) type NodeId = u32;
 
+#[derive(Debug)]
 struct Node {
     /// The last name of the sequence.
     name: Str,
@@ -29,9 +31,14 @@ impl Trie {
     const NODES_MAX: u32 = 4096;
     const CHILDREN_MAX: usize = 8;
     const LENGTH_MAX: usize = 64;
+    /// Bytes of a name.
+    const NAME_MAX: usize = 256;
 
-    pub(super) fn new() -> Self {
-        Self { nodes: vec![Node::new(Str::default(), 0, 0)] }
+    /// Forgets everything where no further name would be remembered. Nodes lose their meaning by that.
+    pub(super) fn make_room(&mut self) {
+        if self.nodes.len() >= Self::NODES_MAX as usize {
+            *self = Self::default();
+        }
     }
 
     /// The node after one more name, if it exists.
@@ -55,7 +62,8 @@ impl Trie {
     pub(super) fn grow(&mut self, node: NodeId, name: &str) -> Option<NodeId> {
         let id = u32::try_from(self.nodes.len()).ok().filter(|id| *id < Self::NODES_MAX)?;
         let current = self.nodes.get_mut(node as usize)?;
-        if current.children.len() >= Self::CHILDREN_MAX || current.length >= Self::LENGTH_MAX {
+        let full = current.children.len() >= Self::CHILDREN_MAX || current.length >= Self::LENGTH_MAX;
+        if full || name.len() > Self::NAME_MAX {
             return None;
         }
         current.children.push(id);
@@ -105,6 +113,12 @@ impl Trie {
     fn up(&self, node: NodeId) -> impl Iterator<Item = &Node> {
         std::iter::successors(self.node(node), |node| self.node(node.parent))
             .take_while(|node| node.length > 0)
+    }
+}
+
+impl Default for Trie {
+    fn default() -> Self {
+        Self { nodes: vec![Node::new(Str::default(), 0, 0)] }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jaren_json::read::{ReadErrorKind, values};
-use jaren_json::{Duplicates, Integers, Pointer, ReadError, ReadOptions, Value, locate, read, value};
+use jaren_json::{Duplicates, Integers, Pointer, ReadError, ReadOptions, Reader, Value, locate, read, value};
 
 use crate::support::{AS_ECMASCRIPT, Rng, parse};
 
@@ -270,4 +270,30 @@ fn agrees_with_serde_json_on_broken_texts() {
         }
     }
     assert!(accepted > 1_000, "{accepted}");
+}
+
+#[test]
+fn a_reader_shares_shapes_between_texts_and_forgets_what_is_too_much() {
+    let mut reader = Reader::new(ReadOptions::data());
+    let mut shape = |text: &str| {
+        let value = reader.read(text.as_bytes());
+        value.ok().map(|value| value.as_object().unwrap().shape().unwrap().clone())
+    };
+    let first = shape(r#"{"id": 1, "tags": []}"#).unwrap();
+    assert!(shape(r#" {"id":2,"tags":{}} "#).unwrap().ptr_eq(&first));
+    // After an error it begins anew, and what it reads is right.
+    assert!(shape(r#"{"id": 3, "tags": ["#).is_none());
+    let second = shape(r#"{"id": 3, "tags": []}"#).unwrap();
+    assert_eq!(second.names(), first.names());
+    assert!(shape(r#"{"id": 4, "tags": []}"#).unwrap().ptr_eq(&second));
+    // Objects whose names are data leave room for others.
+    for n in 0..10_000 {
+        let (a, b, c) = (n % 10, n / 10 % 10, n / 100);
+        let text = format!(r#"{{"a{a}": {{"b{b}": 1}}, "{c}": 2, "{}": 3}}"#, "n".repeat(c));
+        if let Some(shape) = shape(&text) {
+            assert_eq!(shape.names().len(), 3);
+        }
+    }
+    let third = shape(r#"{"id": 5, "tags": [], "new": 1}"#).unwrap();
+    assert!(shape(r#"{"id": 6, "tags": [], "new": 2}"#).unwrap().ptr_eq(&third));
 }
