@@ -35,7 +35,7 @@ const GATES: [Gate; 14] = [
     Gate { name: "build", run: || fully(run(&mut cargo(["build", "--package", "jaren-cli"]))) },
     Gate { name: "test", run: || fully(test(&["--no-fail-fast".to_owned()])) },
     Gate { name: "serde-json-features", run: || fully(serde_json_features()) },
-    Gate { name: "query-features", run: || fully(query_features()) },
+    Gate { name: "features", run: || fully(features()) },
     Gate { name: "conformance", run: || fully(conformance(&[])) },
     Gate { name: "fuzz", run: || fully(fuzz::short()) },
     Gate { name: "example", run: example::example },
@@ -95,8 +95,9 @@ fn docs() -> Result<(), Failure> {
 }
 
 /// What is behind features that the libraries do not turn on by themselves.
-fn query_features() -> Result<(), Failure> {
+fn features() -> Result<(), Failure> {
     run(&mut cargo(["test", "--package", "jaren-query", "--features", "jiff", "--test", "zones"]))?;
+    run(&mut cargo(["test", "--package", "jaren-engine", "--features", "metrics", "--test", "metrics"]))?;
     run(&mut cargo(["test", "--package", "jaren", "--features", "jsonschema"]))
 }
 

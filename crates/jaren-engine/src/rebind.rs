@@ -6,7 +6,7 @@ use jaren_flow::workflow::Workflow;
 use jaren_host::Millis;
 use jaren_json::{Value, value};
 
-use crate::core::RunState;
+use crate::core::{RunState, Unfit};
 use crate::difference::full_digest;
 use crate::documents::{
     self, DEFINITION, Definition, HOLDER, REBINDS, REVISION_LABEL, RunStatus, SNAPSHOT, STATUS_LABEL, millis,
@@ -190,9 +190,7 @@ impl Engine {
     ) -> Result<(Rebound, Draft), EngineError> {
         let definition = load::runnable(session).await?;
         if session.label(STATUS_LABEL) == Some(RunStatus::Done.as_str()) {
-            return Err(EngineError::invalid(
-                "the run is done; there is nothing left to bind to another document",
-            ));
+            return Err(EngineError::unfit(&Unfit::new("the run is done, and goes on with nothing")));
         }
         let stored = load::required(session, &SNAPSHOT).await?;
         let from = Workflow::compile(&definition.document, &DeclaredTasks)?;

@@ -82,8 +82,9 @@ pub use json_schemas::json_schemas;
 pub mod prelude {
     pub use jaren_durable::{MemoryStorage, Storage};
     pub use jaren_engine::{
-        CancellationToken, Drive, Engine, EngineError, ErrorKind, Event, Failure, Observer, Record, Refusal,
-        Run, RunStatus, RunView, Sent, Start, Status, TaskContext, Tasks, Timers,
+        CancellationToken, Drive, Engine, EngineError, ErrorKind, Event, Failure, Observer, Rebind, Record,
+        Refusal, Resources, Retries, Retry, Run, RunStatus, RunView, Sent, Start, Status, TaskContext, Tasks,
+        Timers,
     };
     pub use jaren_json::{Value, value};
     pub use jaren_sqlite::{SqliteOptions, SqliteStorage};

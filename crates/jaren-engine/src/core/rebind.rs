@@ -20,7 +20,7 @@ pub(crate) struct Unfit {
 }
 
 impl Unfit {
-    fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         Unfit { state: None, what: what.into() }
     }
 

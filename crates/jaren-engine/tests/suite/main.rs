@@ -9,6 +9,7 @@ mod events;
 mod failures;
 mod faulty;
 mod interrupt;
+mod observation;
 mod orders;
 mod rebinding;
 mod resources;

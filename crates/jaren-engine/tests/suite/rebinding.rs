@@ -74,7 +74,7 @@ async fn a_waiting_run_goes_on_under_the_new_document() {
     let _ = engine.send("r", Event::new("approve", Value::Null)).await.unwrap();
     assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(3)));
     let error = engine.rebind("r", rebind(waiting())).await.unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Invalid, "JE0005"));
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Unfit, "JE0010"));
 }
 
 #[tokio::test]

@@ -1,0 +1,101 @@
+//! What the process's own observation sees: spans and events by their stable names, without values.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jaren_engine::{Drive, Event, Failure, Retries, Start, TaskContext, Tasks};
+use jaren_json::{Value, value};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record as Fields};
+use tracing::{Metadata, Subscriber};
+
+use crate::support::{World, fork, waiting};
+
+/// `name{field=value …}` of every span and event of the engine.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<String>>>);
+
+struct Shown(String);
+
+impl Visit for Shown {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        use std::fmt::Write as _;
+        write!(self.0, " {}={value:?}", field.name()).unwrap();
+    }
+}
+
+impl Subscriber for Seen {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "jaren::engine"
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let mut shown = Shown(span.metadata().name().to_owned());
+        span.record(&mut shown);
+        self.0.lock().unwrap().push(shown.0);
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Fields<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut shown = Shown(event.metadata().name().to_owned());
+        event.record(&mut shown);
+        self.0.lock().unwrap().push(shown.0);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[tokio::test]
+async fn spans_and_events_have_stable_names_and_no_values() {
+    let seen = Seen::default();
+    let _guard = tracing::subscriber::set_default(seen.clone());
+    let world = World::new();
+    let mut tasks = Tasks::new();
+    tasks.add("add", "1", async |_: TaskContext, (): (), input: f64| Ok::<_, Failure>(input + 1.0));
+    tasks
+        .add("flaky", "1", async |context: TaskContext, (): (), _: Value| {
+            context.progress("secret");
+            Err::<f64, _>(Failure::new("secret").with_code("busy"))
+        })
+        .retry(Retries::times(1).backoff(Duration::ZERO, Duration::ZERO));
+    let engine = world.engine_with(tasks);
+    let mut run = engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    run.drive(Drive::new().without_timers()).await.unwrap();
+    let _ = engine.send("r", Event::new("ok", value!(true))).await.unwrap();
+    run.drive(Drive::new()).await.unwrap();
+    let mut run = engine.start(Start::new(fork("flaky", "add"), value!("secret")).id("s")).await.unwrap();
+    run.drive(Drive::new()).await.unwrap_err();
+
+    let seen = seen.0.lock().unwrap().clone();
+    let names: BTreeSet<&str> = seen.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    let expected = [
+        "jaren.drive",
+        "jaren.event.sent",
+        "jaren.node.ended",
+        "jaren.run.committed",
+        "jaren.run.done",
+        "jaren.run.failed",
+        "jaren.run.moved",
+        "jaren.run.started",
+        "jaren.run.waiting",
+        "jaren.task",
+        "jaren.task.progress",
+        "jaren.task.retry",
+        "jaren.task.started",
+    ];
+    assert_eq!(names, BTreeSet::from(expected));
+    let has = |line: &str| assert!(seen.iter().any(|seen| seen == line), "{line} in {seen:#?}");
+    has("jaren.drive run=\"r\"");
+    has("jaren.task run=\"r\" state=\"/states/begin\" visit=1 node=\"task\" task=\"add\" attempt=1");
+    has("jaren.task.started run=\"r\" state=\"/states/begin\" visit=1 node=\"task\" attempt=1");
+    has("jaren.run.failed run=\"s\" code=\"JF2006\" state=\"/states/begin\" node=\"left\"");
+    assert!(!seen.iter().any(|line| line.contains("secret")), "{seen:#?}");
+}
