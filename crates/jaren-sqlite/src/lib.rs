@@ -53,6 +53,8 @@ mod jobs;
 mod open;
 mod options;
 mod place;
+#[cfg(test)]
+mod plans;
 mod prune;
 mod read;
 mod readers;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jaren_durable::{CommitError, Seq, Session, SessionId, Singleton, Storage};
+use jaren_durable::{CommitError, Removal, Seq, Session, SessionId, Singleton, Storage, Upkeep};
 use jaren_json::value;
 use jaren_sqlite::{SqliteOptions, SqliteStorage};
 use tempfile::TempDir;
@@ -80,6 +80,32 @@ async fn a_tail_follows_the_commits_of_another_storage() {
         assert_eq!(commit.unwrap().seq, Seq::new(n));
     }
     writer.await.unwrap();
+}
+
+// The numbers of the log begin anew after the newest session is gone: whoever looks for new ones must not miss them.
+#[tokio::test]
+async fn waiting_notices_what_another_storage_removes_and_creates_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (open(&folder), open(&folder));
+    let soon = |waiting| async {
+        let answer = tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("it wakes");
+        let answer: Result<Result<Seq, jaren_durable::StorageError>, _> = answer;
+        answer.unwrap().unwrap()
+    };
+    for n in 1..=3 {
+        let mut session = Session::create(there.clone(), id("a"), "test");
+        put(&mut session, n).await.unwrap();
+        let wait = |name: &'static str, after: u64| {
+            let storage = here.clone();
+            tokio::spawn(async move { storage.moved(id(name), Seq::new(after)).await })
+        };
+        let (gone, made) = (wait("a", 1), wait("b", 0));
+        tokio::time::sleep(Duration::from_millis(60)).await; // until it has looked at the end of the log
+        assert_eq!(there.remove(id("a"), Seq::new(1)).await.unwrap(), Removal::Removed);
+        put(&mut Session::create(there.clone(), id("b"), "test"), n).await.unwrap();
+        assert_eq!((soon(gone).await, soon(made).await), (Seq::ZERO, Seq::new(1)));
+        assert_eq!(there.remove(id("b"), Seq::new(1)).await.unwrap(), Removal::Removed);
+    }
 }
 
 // feasibility: with SQLite's own lock alone the second one got a dozen commits in two seconds.
