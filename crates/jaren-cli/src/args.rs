@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Send(Send),
     /// List the runs of a store.
     Runs(Runs),
+    /// Let go of runs that are done and old; without --yes, list them.
+    Prune(Prune),
     /// Show one run: where it is, what it waits for, its last failure, its results.
     Show(Show),
     /// Execute a stored run on.
@@ -155,6 +157,44 @@ pub(crate) struct Runs {
     pub(crate) status: Option<Status>,
     #[command(flatten)]
     pub(crate) store: Store,
+}
+
+/// Arguments of `prune`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Prune {
+    /// Only runs that did not change for so long: a number and s, m, h, d or w, as in 30d.
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) older_than: Age,
+    /// Remove them.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) store: Store,
+}
+
+/// A length of time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Age {
+    pub(crate) ms: i64,
+}
+
+fn age(text: &str) -> Result<Age, String> {
+    let form = || "write a number and a unit (s, m, h, d, w), as in 30d".to_owned();
+    let unit = text.chars().next_back().ok_or_else(form)?;
+    let seconds: i64 = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return Err(form()),
+    };
+    let number = text.trim_end_matches(unit);
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(form());
+    }
+    let ms = number.parse::<i64>().ok().and_then(|number| number.checked_mul(seconds * 1000));
+    ms.map(|ms| Age { ms }).ok_or_else(|| "that is longer than any clock counts".to_owned())
 }
 
 /// Arguments of `show`.

@@ -82,6 +82,7 @@ fn execute(command: &Command, output: &mut Output) -> Result<Exit, Problem> {
             Command::Run(arguments) => commands::run::run(arguments, output).await,
             Command::Send(arguments) => commands::send::send(arguments, output).await,
             Command::Runs(arguments) => commands::runs::runs(arguments, output).await,
+            Command::Prune(arguments) => commands::prune::prune(arguments, output).await,
             Command::Show(arguments) => commands::show::show(arguments, output).await,
             Command::Resume(arguments) => commands::resume::resume(arguments, output).await,
             Command::Graph(arguments) => commands::graph::graph(arguments, output).await,

@@ -22,13 +22,18 @@ pub(crate) enum Use {
 
 /// Opens a store.
 pub(crate) fn open(path: &Path, how: Use) -> Result<Arc<dyn Storage>, Problem> {
+    Ok(Arc::new(open_file(path, how)?))
+}
+
+/// Opens a store for its owner's upkeep.
+pub(crate) fn open_file(path: &Path, how: Use) -> Result<SqliteStorage, Problem> {
     let opened = match how {
         Use::Create => SqliteStorage::open(path, SqliteOptions::new()),
         Use::Write => SqliteStorage::open(path, SqliteOptions::new().existing()),
         Use::Read => SqliteStorage::open_read_only(path),
     };
     match opened {
-        Ok(storage) => Ok(Arc::new(storage)),
+        Ok(storage) => Ok(storage),
         Err(error) if error.kind() == StorageErrorKind::Missing && how != Use::Create => {
             Err(problem(path, &error).with_help("`jaren run` creates a store; --store names another one"))
         }

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod execute;
 pub(crate) mod graph;
+pub(crate) mod prune;
 pub(crate) mod query;
 pub(crate) mod resume;
 pub(crate) mod run;
