@@ -40,15 +40,15 @@ pub enum BodyError {
 impl Body {
     /// A whole value.
     pub fn base(value: &Value) -> Result<Self, BodyError> {
-        check_depth(value, limits::DEPTH_MAX)?;
+        check(value.depth(), limits::DEPTH_MAX)?;
         Self::encode(value)
     }
 
     /// The operations that lead from the value before to the next.
     pub fn delta(ops: &[Op]) -> Result<Self, BodyError> {
-        let tuples = delta::ops_to_value(ops);
-        check_depth(&tuples, limits::DEPTH_MAX + OPS_DEPTH)?;
-        Self::encode(&tuples)
+        let found = ops.iter().map(value_depth).max().unwrap_or(0);
+        check(found, limits::DEPTH_MAX)?;
+        delta::ops_to_text(ops).map(|text| Self(text.into())).map_err(BodyError::Text)
     }
 
     fn encode(value: &Value) -> Result<Self, BodyError> {
@@ -91,7 +91,17 @@ impl Body {
     }
 }
 
-fn check_depth(value: &Value, max: u32) -> Result<(), BodyError> {
-    let found = value.depth();
+/// How deep the values of an operation are.
+fn value_depth(op: &Op) -> u32 {
+    match op {
+        Op::Replace(value) | Op::Set { value, .. } => value.depth(),
+        // They lie in an array.
+        Op::Splice { items, .. } => items.iter().map(Value::depth).max().unwrap_or(0) + 1,
+        Op::Reorder { .. } => 1,
+        Op::Delete { .. } | Op::Append { .. } | Op::Trim { .. } => 0,
+    }
+}
+
+fn check(found: u32, max: u32) -> Result<(), BodyError> {
     if found > max { Err(BodyError::Depth { found }) } else { Ok(()) }
 }

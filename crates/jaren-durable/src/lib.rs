@@ -74,9 +74,9 @@ pub use records::{
     Page, Replay, Revision, SessionRecord, SessionsQuery, Stored, Tail,
 };
 pub use session::{
-    CommitError, Conversation, ConversationOwner, Draft, Entry, NewEntry, NewTask, Publication, Published,
-    PublishedDocument, Receipt, RecordError, Refreshed, Session, SessionError, Started, Subscription,
-    subscribe,
+    CommitError, Conversation, ConversationOwner, ConversationsQuery, Draft, Entry, NewEntry, NewTask,
+    Publication, Published, PublishedDocument, Receipt, RecordError, Refreshed, Session, SessionError,
+    Started, Subscription, TasksQuery, subscribe,
 };
 pub use storage::{BoxFuture, Storage};
 pub use tail::{Follower, tail};

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Abort, CommitError, Draft, Family, MemoryStorage, NewEntry, NewTask, Order, RecordError, Scope, Seq,
-    Session, SessionId, Singleton, Started, Storage, Task, TaskError, TaskOutcome, TaskState,
+    Abort, CommitError, ConversationsQuery, Draft, Family, MemoryStorage, NewEntry, NewTask, Order,
+    RecordError, Scope, Seq, Session, SessionId, Singleton, Started, Storage, Task, TaskError, TaskOutcome,
+    TaskState, TasksQuery,
 };
 use jaren_host::Millis;
 use jaren_json::{Value, value};
@@ -222,10 +223,138 @@ async fn a_task_ends_with_its_documents() {
     let mut change = other.change();
     let error = other.put_task(&mut change, &started).await.unwrap_err();
     assert_eq!(error.to_string(), format!("task {} is already terminal", ended.id));
-    let (page, _) = other.tasks(Some("pending"), None, 10).await.unwrap();
+    let page = other.tasks(&TasksQuery::of_status("pending")).await.unwrap();
     assert!(page.items.is_empty());
-    let (page, last) = other.tasks(Some("terminal"), None, 10).await.unwrap();
-    assert_eq!((page.items, last), (vec![ended.clone()], Some(ended.id)));
+    let page = other.tasks(&TasksQuery::of_status("terminal")).await.unwrap();
+    assert_eq!(page.items, [ended]);
+}
+
+// H58, H8: of several memos under one name the first counts; it survives a restart, and is gone once the outcome is
+// settled.
+#[tokio::test]
+async fn a_memo_is_written_once_and_ends_with_the_task() {
+    let (storage, mut session) = fresh().await;
+    let noted =
+        task(&mut session).await.memo("cursor", value!(1)).unwrap().memo("cursor", value!(2)).unwrap();
+    assert_eq!(noted.memos.get("cursor"), Some(&value!(1)));
+    let started = noted.advance(running("one"), at(1)).unwrap().memo("other", value!({})).unwrap();
+    put(&mut session, started).await;
+    let mut session = reopen(&storage).await;
+    let back = session.task(2).await.unwrap().unwrap().recover();
+    assert_eq!((back.memos.len(), back.restarts), (2, 1));
+    let back = back.advance(running("one"), at(2)).unwrap();
+    let outcome = TaskOutcome::Completed { result: value!(1) };
+    let settled = back.clone().advance(TaskState::Completing { outcome }, at(3)).unwrap();
+    assert_eq!(settled.clone().memo("late", value!(1)).unwrap_err(), TaskError::Settled(2));
+    let ended = back.advance(terminal(), at(3)).unwrap();
+    assert_eq!(ended.clone().memo("late", value!(1)).unwrap_err(), TaskError::Terminal(2));
+    for record in [&settled, &ended] {
+        assert!(record.memos.is_empty() && record.restarts == 0);
+    }
+    let marked = record().memo("cursor", value!(1)).unwrap().request_abort().unwrap();
+    assert!(marked.orphan("missing_task", at(9)).unwrap().memos.is_empty());
+    put(&mut session, ended).await;
+    assert_eq!(session.task_commit(2).await.unwrap(), Some(session.head()), "the record's own commit");
+    assert_eq!(session.task_commit(99).await.unwrap(), None);
+}
+
+// H63: a task waits for tasks that exist, its change's own included, and not for itself.
+#[tokio::test]
+async fn a_task_waits_only_for_what_exists() {
+    let (_, mut session) = fresh().await;
+    let first = task(&mut session).await.advance(running("one"), at(1)).unwrap();
+    let waiting = |on| TaskState::Waiting { checkpoint: value!({"phase": "one"}), on };
+    let mut change = session.change();
+    let itself = first.clone().advance(waiting(vec![77, 2]), at(2)).unwrap_err();
+    assert_eq!(itself, TaskError::Cycle(2));
+    let lost = first.clone().advance(waiting(vec![77]), at(2)).unwrap();
+    let error = session.put_task(&mut change, &lost).await.unwrap_err();
+    assert_eq!(error.to_string(), "task 77 does not exist");
+    put(&mut session, first.clone()).await;
+    let mut change = session.change();
+    let second = session.create_task(&mut change, new_task(1)).await.unwrap();
+    let waits = first.advance(waiting(vec![second]), at(2)).unwrap();
+    session.put_task(&mut change, &waits).await.unwrap();
+    commit(&mut session, change).await;
+}
+
+// durable C.3 cases 7, 8 and 10 to 13: records are listed by id in both directions, by what they are, whatever the page
+// size; a replaced record has nothing of the one before it.
+#[tokio::test]
+async fn conversations_and_tasks_are_listed_by_what_they_are() {
+    let (storage, mut session) = fresh().await;
+    let owner = task(&mut session).await; // 2
+    let mut change = session.change();
+    for _ in 0..2 {
+        session.create_conversation(&mut change, Some(owner.id)).await.unwrap(); // 3, 4
+    }
+    let mut other = new_task(3);
+    (other.kind, other.background) = ("test.other".to_owned(), true);
+    let other = session.create_task(&mut change, other).await.unwrap(); // 5
+    session.create_conversation(&mut change, Some(other)).await.unwrap(); // 6
+    let mut owned = new_task(1);
+    owned.owner = Some(owner.id);
+    session.create_task(&mut change, owned).await.unwrap(); // 7
+    commit(&mut session, change).await;
+    let sleeping = TaskState::Sleeping { checkpoint: value!({}), until: 9 };
+    let noted = owner.memo("m", value!(1)).unwrap().advance(running("one"), at(1)).unwrap();
+    put(&mut session, noted.clone().advance(sleeping, at(2)).unwrap()).await;
+    let marked = session.task(5).await.unwrap().unwrap().request_abort().unwrap();
+    put(&mut session, marked).await;
+
+    let reader = reopen(&storage).await;
+    for limit in [1, 2, 100] {
+        let conversations = async |owner_conversation, owner_task, order| {
+            let (mut query, mut found) = (ConversationsQuery::all(), Vec::new());
+            (query.owner_conversation, query.owner_task) = (owner_conversation, owner_task);
+            (query.order, query.limit) = (order, limit);
+            loop {
+                let page = reader.conversations(&query).await.unwrap();
+                assert!(page.items.len() <= limit && (page.items.len() == limit || !page.more));
+                query.after = page.items.last().map(|conversation| conversation.id);
+                found.extend(page.items.into_iter().map(|conversation| conversation.id));
+                if !page.more {
+                    return found;
+                }
+            }
+        };
+        assert_eq!(conversations(None, None, Order::Ascending).await, [1, 3, 4, 6]);
+        assert_eq!(conversations(None, None, Order::Descending).await, [6, 4, 3, 1]);
+        assert_eq!(conversations(Some(1), None, Order::Ascending).await, [3, 4]);
+        assert_eq!(conversations(None, Some(5), Order::Ascending).await, [6]);
+        assert_eq!(conversations(Some(3), Some(5), Order::Descending).await, [6]);
+        assert!(conversations(Some(1), Some(5), Order::Ascending).await.is_empty());
+
+        let tasks = async |set: fn(&mut TasksQuery)| {
+            let (mut query, mut found) = (TasksQuery::all(), Vec::new());
+            query.limit = limit;
+            set(&mut query);
+            loop {
+                let page = reader.tasks(&query).await.unwrap();
+                assert!(page.items.len() <= limit && (page.items.len() == limit || !page.more));
+                query.after = page.items.last().map(|task| task.id);
+                found.extend(page.items.into_iter().map(|task| task.id));
+                if !page.more {
+                    return found;
+                }
+            }
+        };
+        assert_eq!(tasks(|_| {}).await, [2, 5, 7]);
+        assert_eq!(tasks(|query| query.order = Order::Descending).await, [7, 5, 2]);
+        assert_eq!(tasks(|query| query.conversation = Some(3)).await, [5]);
+        assert_eq!(tasks(|query| query.owner = Some(2)).await, [7]);
+        assert_eq!(tasks(|query| query.kind = Some("test.work".into())).await, [2, 7]);
+        assert_eq!(tasks(|query| query.status = Some("sleeping".into())).await, [2]);
+        assert_eq!(tasks(|query| query.status = Some("pending".into())).await, [5, 7]);
+        assert!(tasks(|query| query.status = Some("waiting".into())).await.is_empty());
+        assert_eq!(tasks(|query| query.abort = Some(true)).await, [5]);
+        assert_eq!(tasks(|query| query.background = Some(false)).await, [2, 7]);
+        assert!(tasks(|query| (query.abort, query.background) = (Some(false), Some(true))).await.is_empty());
+    }
+    let mut plain = noted;
+    plain.memos.clear();
+    put(&mut session, plain.clone()).await;
+    assert_eq!(reopen(&storage).await.task(2).await.unwrap(), Some(plain), "the record is replaced whole");
 }
 
 // H9, H19.

@@ -12,7 +12,7 @@ use crate::{Address, Family, Order, Page, Scope, SessionError, Singleton, TaskEr
 
 /// The next id of a session.
 const IDS: Singleton = Singleton::new("jaren.ids", 1).current();
-const CONVERSATIONS: Family = Family::new("jaren.conversation", 1);
+pub(super) const CONVERSATIONS: Family = Family::new("jaren.conversation", 1);
 const ENTRIES: Family = Family::new("jaren.entry", 1).unkept();
 
 /// The root conversation's id; what is minted comes after it.

@@ -1,15 +1,14 @@
 //! Task records in a session: what a change may do to them (durable A11, A27, A29, A35, B32).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use jaren_json::Value;
 
 use super::conversations::{RecordError, decode, encode, key};
 use super::{Draft, Session};
-use crate::{Family, Order, Page, Scope, Seq, Task, TaskError, TaskState};
+use crate::{Family, Scope, Seq, Task, TaskError, TaskState};
 
-const TASKS: Family = Family::new("jaren.task", 1).current();
+pub(super) const TASKS: Family = Family::new("jaren.task", 1).current();
 /// Tasks by the caller's own key.
 const STARTS: Family = Family::new("jaren.task-start", 1).current();
 
@@ -66,25 +65,6 @@ impl Session {
         let address = TASKS.address(&key(id));
         self.value(address.clone(), TASKS.form()).await?; // to know it
         Ok(self.known(&address).map(|(seq, _)| seq))
-    }
-
-    /// Committed tasks beyond an id, by their ids; with a status only those that have it.
-    ///
-    /// A page holds at most `limit` tasks of which the status was looked at, so it may be empty and not the last:
-    /// go on after the id that is answered beside it.
-    pub async fn tasks(
-        &self,
-        status: Option<&str>,
-        after: Option<u64>,
-        limit: usize,
-    ) -> Result<(Page<Task>, Option<u64>), RecordError> {
-        let after: Option<Arc<str>> = after.map(|id| key(id).into());
-        let page = self.page(&TASKS, Order::Ascending, after, limit).await?;
-        let tasks = page.items.iter().map(|(_, value)| decode(value));
-        let mut items = tasks.collect::<Result<Vec<Task>, _>>()?;
-        let last = items.last().map(|task| task.id);
-        items.retain(|task| status.is_none_or(|status| task.state.status() == status));
-        Ok((Page { items, more: page.more }, last))
     }
 
     async fn task_in(&mut self, change: &Draft, id: u64) -> Result<Option<Task>, RecordError> {
