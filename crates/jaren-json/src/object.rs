@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use triomphe::ThinArc;
+use triomphe::{Arc, ThinArc};
 
 use crate::deep::{self, Extent};
 use crate::grown::{self, Grown};
@@ -43,6 +43,32 @@ impl Object {
             let extent = Extent::over(values.as_slice());
             Self::from_exact(shape.clone(), values, extent)
         })
+    }
+
+    /// An object of that shape, of which `fill` makes the values in order where they stay: it is given the position of each,
+    /// and its place, in which there is a null.
+    ///
+    /// A producer of many objects moves no value by this: to move a fresh one costs as much as to make it.
+    #[inline]
+    pub fn from_shape_fn(shape: &Shape, mut fill: impl FnMut(usize, &mut Value)) -> Self {
+        let len = shape.names().len();
+        if len == 0 {
+            return Self(None);
+        }
+        let header = Header::Plain { extent: Extent::over(&[]), shape: shape.clone() };
+        let mut arc = ThinArc::from_header_and_iter(header, (0..len).map(|_| Value::Null));
+        arc.with_arc_mut(|arc| {
+            // Nobody else has it yet.
+            let Some(made) = Arc::get_mut(arc) else { return };
+            for (position, value) in made.slice_mut().iter_mut().enumerate() {
+                fill(position, value);
+            }
+            let over = Extent::over(made.slice());
+            if let Header::Plain { extent, .. } = made.header_mut() {
+                *extent = over;
+            }
+        });
+        Self(Some(arc))
     }
 
     /// An object of as many values as the shape has names.

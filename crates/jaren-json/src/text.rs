@@ -134,7 +134,7 @@ impl From<Str> for String {
 impl PartialEq for Str {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        *self == *other.as_str()
     }
 }
 

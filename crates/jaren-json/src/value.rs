@@ -14,7 +14,7 @@ use crate::{Array, Object, Pointer, Str, equal};
 /// Values are equal when their canonical texts are: members in any order, `-0` equal to `0`. A NaN, which has no
 /// canonical text, is equal to every NaN; so equality is an equivalence and subtrees that are the same allocation are
 /// equal without a walk. A language in which NaN differs from itself compares numbers itself.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub enum Value {
     /// `null`
     #[default]
@@ -208,6 +208,32 @@ impl Value {
             (Self::Array(a), Self::Array(b)) => a.ptr_eq(b),
             (Self::Object(a), Self::Object(b)) => a.ptr_eq(b),
             _ => false,
+        }
+    }
+}
+
+impl Clone for Value {
+    #[inline]
+    fn clone(&self) -> Self {
+        match self {
+            Self::Null => Self::Null,
+            Self::Bool(bool) => Self::Bool(*bool),
+            Self::Number(number) => Self::Number(*number),
+            Self::String(text) => Self::String(text.clone()),
+            Self::Array(array) => Self::Array(array.clone()),
+            Self::Object(object) => Self::Object(object.clone()),
+        }
+    }
+
+    /// Writes a value of one word where it stays: one that is moved as a whole right after its parts were written is waited
+    /// for.
+    #[inline]
+    fn clone_from(&mut self, source: &Self) {
+        match source {
+            Self::Number(number) => *self = Self::Number(*number),
+            Self::Array(array) => *self = Self::Array(array.clone()),
+            Self::Object(object) => *self = Self::Object(object.clone()),
+            other => *self = other.clone(),
         }
     }
 }

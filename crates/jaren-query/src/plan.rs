@@ -233,9 +233,10 @@ pub(crate) enum From {
 /// The members of a map constructor.
 #[derive(Debug)]
 pub(crate) struct Members {
-    /// The names as a shape, for the object in which no member is left out.
-    pub(crate) shape: Option<Shape>,
-    pub(crate) members: Vec<(Str, Expr)>,
+    /// The names.
+    pub(crate) shape: Shape,
+    /// The expression of each.
+    pub(crate) values: Vec<Expr>,
 }
 
 /// A FLWOR phrase: its clauses in the order in which they apply (6.1).

@@ -15,7 +15,7 @@ mod scope;
 mod series;
 mod vocabulary;
 
-use jaren_json::{Diagnostic, Object, Report, Shape, Str, Value};
+use jaren_json::{Diagnostic, Object, Report, Shape, Value};
 
 pub(crate) use self::binding::is_extended;
 use self::scope::Scope;
@@ -255,15 +255,17 @@ impl<'d> Compiler<'d> {
 
     /// A map constructor.
     fn members(&mut self, object: &'d Object, place: Place, depth: usize) -> Expr {
-        let members: Vec<_> = object
+        let values = object
             .iter()
             .map(|(name, value)| {
                 let place = self.places.member(place, name);
-                (Str::from(name), self.expr(value, place, depth + 1))
+                self.expr(value, place, depth + 1)
             })
             .collect();
-        let shape = Shape::new(members.iter().map(|(name, _)| name));
-        Expr { place, kind: Kind::Object(Box::new(Members { shape, members })) }
+        match Shape::new(object.iter().map(|(name, _)| name)) {
+            Some(shape) => Expr { place, kind: Kind::Object(Box::new(Members { shape, values })) },
+            None => self.poison(SHAPE, place, "expected fewer than 2^32 members"),
+        }
     }
 }
 

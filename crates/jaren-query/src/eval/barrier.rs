@@ -1,14 +1,15 @@
 //! Groups: the barrier `$groupby` (section 6.5) and the table behind it.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, Hasher};
+use std::{iter, slice};
 
 use super::item::{Got, Item, Seq};
 use super::{KEPT, Next, Run, Stop};
 use crate::budget::{Budget, Spent};
 use crate::error::{EvalError, TYPE};
+use crate::path::Sight;
 use crate::place::Places;
-use crate::plan::Group;
+use crate::plan::{Expr, Group};
 use crate::relation::{Nan, equal, hash};
 use foldhash::fast::RandomState;
 
@@ -21,37 +22,29 @@ pub(super) struct Table<'a> {
     width: usize,
     /// The parts of all keys, one key after the other.
     parts: Vec<Option<Item<'a>>>,
-    /// The first key of each hash.
-    first: HashMap<u64, usize, BuildHasherDefault<AlreadyHashed>>,
-    /// For each key the next one of the same hash.
-    next: Vec<Option<usize>>,
+    /// The hash of each key.
+    hashes: Vec<u64>,
+    /// A power of two of buckets, at least twice as many as keys: each has the number of a key and one more, or 0. A key is in
+    /// the first free bucket from that of its hash on.
+    buckets: Vec<usize>,
     seed: RandomState,
 }
 
 impl<'a> Table<'a> {
+    const BUCKETS_MIN: usize = 16;
+
     pub(super) fn new(width: usize) -> Self {
-        let (first, seed) = (HashMap::default(), RandomState::default());
-        Self { width, parts: Vec::new(), first, next: Vec::new(), seed }
+        let buckets = vec![0; Self::BUCKETS_MIN];
+        Self { width, parts: Vec::new(), hashes: Vec::new(), buckets, seed: RandomState::default() }
     }
 
     /// The position of a key, and whether it is new.
     pub(super) fn place(&mut self, key: &[Option<Item<'a>>], work: &Budget) -> Result<(usize, bool), Spent> {
         let hash = self.hash(key);
-        let last = match self.look(hash, key, work)? {
-            Ok(at) => return Ok((at, false)),
-            Err(last) => last,
-        };
-        work.spend(KEPT * key.len())?;
-        let at = self.next.len();
-        match last.and_then(|last| self.next.get_mut(last)) {
-            Some(next) => *next = Some(at),
-            None => {
-                self.first.insert(hash, at);
-            }
+        match self.look(hash, key, work)? {
+            Ok(at) => Ok((at, false)),
+            Err(free) => self.add((hash, free), key, work).map(|at| (at, true)),
         }
-        self.parts.extend_from_slice(key);
-        self.next.push(None);
-        Ok((at, true))
     }
 
     /// The position of a key.
@@ -59,6 +52,7 @@ impl<'a> Table<'a> {
         Ok(self.look(self.hash(key), key, work)?.ok())
     }
 
+    #[inline]
     fn hash(&self, key: &[Option<Item<'a>>]) -> u64 {
         let mut hasher = self.seed.build_hasher();
         for part in key {
@@ -70,26 +64,69 @@ impl<'a> Table<'a> {
         hasher.finish()
     }
 
-    /// The position of a key, or the last key of the same hash.
+    /// The position of a key, or the bucket that is free for it.
+    #[inline]
     fn look(
         &self,
         hash: u64,
         key: &[Option<Item<'a>>],
         work: &Budget,
-    ) -> Result<Result<usize, Option<usize>>, Spent> {
-        let mut last = None;
-        let mut candidate = self.first.get(&hash).copied();
-        while let Some(at) = candidate {
-            work.spend(1)?;
-            if same_key(self.key(at), key, work)? {
-                return Ok(Ok(at));
+    ) -> Result<Result<usize, usize>, Spent> {
+        let mut bucket = self.first_bucket(hash);
+        // There is a free bucket, for there are more than keys.
+        while let Some(at) = self.buckets.get(bucket).and_then(|number| number.checked_sub(1)) {
+            if self.hashes.get(at) == Some(&hash) {
+                work.spend(1)?;
+                if same_key(self.key(at), key, work)? {
+                    return Ok(Ok(at));
+                }
             }
-            last = candidate;
-            candidate = self.next.get(at).copied().flatten();
+            bucket = (bucket + 1) & (self.buckets.len() - 1);
         }
-        Ok(Err(last))
+        Ok(Err(bucket))
     }
 
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits are those that count")]
+    fn first_bucket(&self, hash: u64) -> usize {
+        hash as usize & (self.buckets.len() - 1)
+    }
+
+    /// Adds a key that is not in the table; answers its position.
+    fn add(
+        &mut self,
+        (hash, free): (u64, usize),
+        key: &[Option<Item<'a>>],
+        work: &Budget,
+    ) -> Result<usize, Spent> {
+        work.spend(KEPT * key.len())?;
+        let at = self.hashes.len();
+        self.parts.extend_from_slice(key);
+        self.hashes.push(hash);
+        if let Some(bucket) = self.buckets.get_mut(free) {
+            *bucket = self.hashes.len();
+        }
+        if self.hashes.len() * 2 > self.buckets.len() {
+            self.grow();
+        }
+        Ok(at)
+    }
+
+    fn grow(&mut self) {
+        self.buckets = vec![0; self.buckets.len() * 2];
+        let mask = self.buckets.len() - 1;
+        for (at, hash) in self.hashes.iter().enumerate() {
+            let mut bucket = self.first_bucket(*hash);
+            while self.buckets.get(bucket).is_some_and(|number| *number != 0) {
+                bucket = (bucket + 1) & mask;
+            }
+            if let Some(bucket) = self.buckets.get_mut(bucket) {
+                *bucket = at + 1;
+            }
+        }
+    }
+
+    #[inline]
     fn key(&self, at: usize) -> &[Option<Item<'a>>] {
         let from = at * self.width;
         self.parts.get(from..from + self.width).unwrap_or_default()
@@ -111,67 +148,62 @@ fn same_key(a: &[Option<Item<'_>>], b: &[Option<Item<'_>>], work: &Budget) -> Re
     Ok(true)
 }
 
-/// Hands a number on that is a hash already.
-#[derive(Default)]
-struct AlreadyHashed(u64);
-
-impl Hasher for AlreadyHashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
 /// The groups of a phrase: their keys, and for each the values of the kept variables.
 pub(super) struct Groups<'a> {
     table: Table<'a>,
-    kept: Vec<Vec<Vec<Item<'a>>>>,
-    /// The key of the current tuple, kept only to use its room again.
-    key: Vec<Option<Item<'a>>>,
+    /// The values of all groups, one group after the other.
+    kept: Vec<Vec<Item<'a>>>,
 }
 
 impl Groups<'_> {
     pub(super) fn new(group: &Group) -> Self {
-        let width = group.keys.len();
-        Self { table: Table::new(width), kept: Vec::new(), key: Vec::with_capacity(width) }
+        Self { table: Table::new(group.keys.len()), kept: Vec::new() }
     }
 }
 
 impl<'a> Run<'a> {
     /// Puts the current tuple into its group.
     pub(super) fn gather(&mut self, group: &'a Group, groups: &mut Groups<'a>) -> Result<(), EvalError> {
-        groups.key.clear();
-        for (_, expr) in &group.keys {
-            groups.key.push(match self.one(expr)? {
-                Got::None => None,
-                Got::One(item) => Some(item),
-                Got::Several => {
-                    return Err(self.fail(TYPE, expr.place, "expected at most one item as a group's key"));
-                }
-            });
-        }
+        let (several, one);
+        let key = if let [(_, expr)] = &group.keys[..] {
+            one = self.group_key(expr)?;
+            slice::from_ref(&one)
+        } else {
+            several =
+                group.keys.iter().map(|(_, expr)| self.group_key(expr)).collect::<Result<Vec<_>, _>>()?;
+            &several
+        };
         let place = group.keys.first().map_or(Places::ROOT, |(_, key)| key.place);
-        let placed = groups.table.place(&groups.key, &self.work);
+        let placed = groups.table.place(key, &self.work);
         let (at, new) = placed.map_err(|Spent| self.spent(place))?;
+        let from = at * group.kept.len();
         if new {
-            groups.kept.push(vec![Vec::new(); group.kept.len()]);
+            groups.kept.resize(from + group.kept.len(), Vec::new());
         }
-        let values = groups.kept.get_mut(at).into_iter().flatten();
-        for (slot, values) in group.kept.iter().zip(values) {
-            let items = self.slot(*slot).as_slice();
+        for (slot, values) in group.kept.iter().zip(groups.kept.get_mut(from..).unwrap_or_default()) {
+            let items = self.slot(*slot);
             self.spend(KEPT * items.len(), place)?;
-            values.extend_from_slice(items);
+            match items {
+                Seq::One(item) => values.extend(iter::once_with(|| item.clone())),
+                items => values.extend_from_slice(items.as_slice()),
+            }
         }
         Ok(())
+    }
+
+    #[inline]
+    fn group_key(&mut self, expr: &'a Expr) -> Result<Option<Item<'a>>, EvalError> {
+        self.step(expr)?;
+        let got = match self.sight(expr) {
+            Sight::At(value) => return Ok(Some(Item::Ref(value))),
+            Sight::Nowhere => return Ok(None),
+            Sight::Hidden => self.one_stepped(expr)?,
+        };
+        match got {
+            Got::None => Ok(None),
+            Got::One(item) => Ok(Some(item)),
+            Got::Several => Err(self.fail(TYPE, expr.place, "expected at most one item as a group's key")),
+        }
     }
 
     /// Calls `next` with a tuple for each group.
@@ -181,11 +213,13 @@ impl<'a> Run<'a> {
         groups: Groups<'a>,
         next: Next<'_, 'a>,
     ) -> Result<(), Stop> {
-        for (at, kept) in groups.kept.into_iter().enumerate() {
-            for ((slot, _), part) in group.keys.iter().zip(groups.table.key(at)) {
+        let Groups { table, kept } = groups;
+        let mut kept = kept.into_iter();
+        for at in 0..table.hashes.len() {
+            for ((slot, _), part) in group.keys.iter().zip(table.key(at)) {
                 self.set(*slot, part.clone().map_or(Seq::Empty, Seq::One));
             }
-            for (slot, values) in group.kept.iter().zip(kept) {
+            for (slot, values) in group.kept.iter().zip(&mut kept) {
                 self.set(*slot, Seq::from(values));
             }
             next(self)?;

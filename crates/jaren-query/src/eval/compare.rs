@@ -18,42 +18,31 @@ impl<'a> Run<'a> {
     pub(super) fn compare(&mut self, comparison: Comparison, pair: &'a [Expr; 2]) -> Result<bool, EvalError> {
         let [left, right] = pair;
         // Without a witness on the left the right one is not evaluated.
-        let left = match self.sight(left) {
-            Sight::Nowhere => {
+        match (self.sight(left), self.sight(right)) {
+            (Sight::At(one), Sight::At(other)) => {
                 self.step(left)?;
-                return Ok(false);
+                self.step(right)?;
+                let found = compare_items(comparison, one, other, &self.work);
+                found.map_err(|Spent| self.spent(right.place))
             }
-            Sight::At(value) => {
-                self.step(left)?;
-                return self.compare_to(comparison, value, right);
-            }
-            Sight::Hidden => self.seq(left)?,
-        };
+            (Sight::Nowhere, _) => self.step(left).map(|()| false),
+            (Sight::At(_) | Sight::Hidden, _) => self.compare_hidden(comparison, left, right),
+        }
+    }
+
+    #[inline(never)]
+    fn compare_hidden(
+        &mut self,
+        comparison: Comparison,
+        left: &'a Expr,
+        right: &'a Expr,
+    ) -> Result<bool, EvalError> {
+        let left = self.seq(left)?;
         if matches!(left, Seq::Empty) {
             return Ok(false);
         }
         let items = self.seq(right)?;
         self.compare_any(comparison, left.as_slice(), items.as_slice(), right.place)
-    }
-
-    fn compare_to(
-        &mut self,
-        comparison: Comparison,
-        left: &'a Value,
-        right: &'a Expr,
-    ) -> Result<bool, EvalError> {
-        match self.sight(right) {
-            Sight::Nowhere => self.step(right).map(|()| false),
-            Sight::At(value) => {
-                self.step(right)?;
-                let found = compare_items(comparison, left, value, &self.work);
-                found.map_err(|Spent| self.spent(right.place))
-            }
-            Sight::Hidden => {
-                let items = self.seq(right)?;
-                self.compare_any(comparison, &[Item::Ref(left)], items.as_slice(), right.place)
-            }
-        }
     }
 
     fn compare_any(

@@ -1,47 +1,112 @@
 //! Constructors (sections 3.1, 3.4 and 3.5.2).
 
+use std::iter;
+
 use jaren_json::{Array, Object, ObjectBuilder, Value};
 
 use super::item::Got;
 use super::modes::finished;
-use super::{KEPT, Run};
+use super::{KEPT, Run, Stop};
 use crate::error::{EvalError, KEY, TYPE};
 use crate::path::Sight;
 use crate::place::Place;
-use crate::plan::{Expr, Kind, Members};
+use crate::plan::{Expr, Kind, Many, Members};
+
+/// A list that is being built at the end of the parts.
+#[derive(Clone, Copy)]
+pub(super) struct List {
+    /// Where it begins.
+    from: usize,
+    /// Whose items are added.
+    place: Place,
+}
 
 impl<'a> Run<'a> {
     /// An array of everything that the elements answer.
     pub(super) fn array(&mut self, elements: &'a [Expr]) -> Result<Value, EvalError> {
         let from = self.parts.len();
         for element in elements {
-            finished(self.emit(element, &mut |run, item| {
-                run.parts.push(item.into_value());
-                Ok(run.spend_kept(run.parts.len() - from, element.place)?)
-            }))?;
+            self.push(element, List { from, place: element.place })?;
         }
         Ok(Array::from(self.parts.drain(from..)).into())
     }
 
+    /// Adds the items of an expression to the parts: what an emission does whose sink does that, without handing each item
+    /// from one to the other where there are many.
+    pub(super) fn push(&mut self, expr: &'a Expr, list: List) -> Result<(), EvalError> {
+        let ended = match &expr.kind {
+            Kind::Many(Many::Flwor(phrase)) if phrase.fold.is_none() => {
+                self.step(expr)?;
+                self.push_flwor(expr, phrase, list)
+            }
+            Kind::Object(members) => {
+                self.step(expr)?;
+                let object = self.object(members, expr.place)?;
+                self.push_part(|| Value::Object(object), list)
+            }
+            Kind::Path(root) => {
+                self.step(expr)?;
+                self.emit_path(root, expr.place, |run, item| run.push_part(|| item.into_value(), list))
+            }
+            _ => self.emit(expr, &mut |run, item| run.push_part(|| item.into_value(), list)),
+        };
+        finished(ended)
+    }
+
+    #[inline]
+    fn push_part(&mut self, make: impl FnOnce() -> Value, List { from, place }: List) -> Result<(), Stop> {
+        // Unlike `push`, this makes the value once there is room for it, and where it stays.
+        self.parts.extend(iter::once_with(make));
+        Ok(self.spend_kept(self.parts.len() - from, place)?)
+    }
+
     /// An object of the members whose expressions answer an item.
     pub(super) fn object(&mut self, members: &'a Members, place: Place) -> Result<Object, EvalError> {
-        let from = self.parts.len();
+        let mut failed = None;
         let mut left_out = Vec::new();
-        for (index, (_, expr)) in members.members.iter().enumerate() {
-            if !self.push_member(expr)? {
-                left_out.push(index);
+        let object = Object::from_shape_fn(&members.shape, |position, value| {
+            let Some(expr) = members.values.get(position).filter(|_| failed.is_none()) else { return };
+            match self.fill(value, expr) {
+                Ok(true) => {}
+                Ok(false) => left_out.push(position),
+                Err(error) => failed = Some(error),
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        self.spend(KEPT * members.values.len(), place)?;
+        if left_out.is_empty() {
+            return Ok(object);
+        }
+        let named = members.shape.names().iter().zip(object.values()).enumerate();
+        let kept = named.filter(|(position, _)| left_out.binary_search(position).is_err());
+        Ok(kept.map(|(_, member)| member).collect())
+    }
+
+    /// Writes the value of a member where it stays, if it has one.
+    #[inline]
+    fn fill(&mut self, place: &mut Value, expr: &'a Expr) -> Result<bool, EvalError> {
+        match (self.sight(expr), &expr.kind) {
+            (Sight::At(value), _) => {
+                self.step(expr)?;
+                place.clone_from(value);
+            }
+            (Sight::Nowhere, _) => {
+                self.step(expr)?;
+                return Ok(false);
+            }
+            (Sight::Hidden, Kind::Number(number)) => {
+                self.step(expr)?;
+                let Some(number) = self.numeric(number)? else { return Ok(false) };
+                *place = Value::Number(number);
+            }
+            (Sight::Hidden, _) => {
+                let Some(value) = self.member(expr)? else { return Ok(false) };
+                *place = value;
             }
         }
-        self.spend(KEPT * members.members.len(), place)?;
-        let parts = self.parts.drain(from..);
-        if left_out.is_empty()
-            && let Some(shape) = &members.shape
-        {
-            return Ok(Object::from_shape_drain(shape, parts).unwrap_or_default());
-        }
-        let names =
-            members.members.iter().enumerate().filter(|(index, _)| left_out.binary_search(index).is_err());
-        Ok(names.map(|(_, (name, _))| name).zip(parts).collect())
+        Ok(true)
     }
 
     /// `$map`: later pairs win, and a pair without a value is as if it were not there.
@@ -62,32 +127,6 @@ impl<'a> Run<'a> {
             }
         }
         Ok(object.build().into())
-    }
-
-    /// Adds the value of a member to the parts, if it has one. Values are written where they stay: to hand them up through
-    /// results costs as much as to make them.
-    #[inline]
-    fn push_member(&mut self, expr: &'a Expr) -> Result<bool, EvalError> {
-        match (self.sight(expr), &expr.kind) {
-            (Sight::At(value), _) => {
-                self.step(expr)?;
-                self.parts.push(value.clone());
-            }
-            (Sight::Nowhere, _) => {
-                self.step(expr)?;
-                return Ok(false);
-            }
-            (Sight::Hidden, Kind::Number(number)) => {
-                self.step(expr)?;
-                let Some(number) = self.numeric(number)? else { return Ok(false) };
-                self.parts.push(Value::Number(number));
-            }
-            (Sight::Hidden, _) => {
-                let Some(value) = self.member(expr)? else { return Ok(false) };
-                self.parts.push(value);
-            }
-        }
-        Ok(true)
     }
 
     fn member(&mut self, expr: &'a Expr) -> Result<Option<Value>, EvalError> {

@@ -82,12 +82,14 @@ impl<'a> Run<'a> {
     /// The joined source by its keys.
     fn table(&mut self, binding: &'a Binding, key: &'a Expr) -> Result<Joined<'a>, EvalError> {
         let mut joined = Joined { table: Table::new(1), items: Vec::new(), ends: Vec::new() };
-        let ended = self.each(&binding.source, false, &mut |run, item| {
-            run.set(binding.slot, Seq::One(item.clone()));
+        let ended = self.each(&binding.source, false, |run, item| {
+            run.set_lent(binding.slot, item);
             let Got::One(key) = run.one(key)? else { return Ok(()) };
             // No container equals a plain key, and a container on the other side scans.
             if matches!(Key::of(key.value()), Key::Plain) {
-                joined.add(key, item, &run.work).map_err(|Spent| run.spent(binding.source.place))?;
+                joined
+                    .add(key, item.into_item(), &run.work)
+                    .map_err(|Spent| run.spent(binding.source.place))?;
             }
             Ok(())
         });
@@ -96,8 +98,8 @@ impl<'a> Run<'a> {
     }
 
     fn scan(&mut self, phrase: &'a Flwor, binding: &'a Binding, next: Next<'_, 'a>) -> Result<(), Stop> {
-        self.each(&binding.source, true, &mut |run, item| {
-            run.set(binding.slot, Seq::One(item));
+        self.each(&binding.source, true, |run, item| {
+            run.set_lent(binding.slot, item);
             run.survive(phrase, next)
         })
     }

@@ -32,7 +32,7 @@ use std::num::NonZeroU64;
 use jaren_json::Value;
 
 pub(crate) use self::compare::{compare_items, compare_numbers};
-use self::item::{Got, Item, Seq};
+use self::item::{Got, Item, Lent, Seq};
 pub(crate) use self::item::{count, item_truth};
 use self::modes::finished;
 use crate::budget::{Budget, Spent};
@@ -228,6 +228,19 @@ impl<'a> Run<'a> {
         self.slots[slot] = value;
     }
 
+    #[inline]
+    fn set_lent(&mut self, slot: Slot, item: Lent<'_, 'a>) {
+        match item {
+            Lent::Scope(value) => self.set(slot, Seq::One(Item::Ref(value))),
+            Lent::Made(value) => self.set_made(slot, value),
+        }
+    }
+
+    #[inline(never)]
+    fn set_made(&mut self, slot: Slot, value: &Value) {
+        self.set(slot, Seq::One(Item::Own(value.clone())));
+    }
+
     fn external(&self, index: usize, place: Place) -> Result<&'a Value, EvalError> {
         let name = self.plan.externals.get(index).map_or("", |name| name);
         self.scope
@@ -266,26 +279,28 @@ impl<'a> Run<'a> {
     }
 
     /// Emits what a path selects; the step is already counted.
-    fn emit_path(&mut self, root: &'a Root, place: Place, sink: Sink<'_, 'a>) -> Result<(), Stop> {
+    #[inline]
+    fn emit_path(
+        &mut self,
+        root: &'a Root,
+        place: Place,
+        mut sink: impl FnMut(&mut Self, Item<'a>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         match self.head_of(root, place)? {
             Head::Nowhere => Ok(()),
-            Head::At(node) => {
-                self.walk(node, &root.path, place, &mut |run, found| sink(run, Item::Ref(found)))
-            }
-            Head::Items(items) => {
-                self.spend(items.len(), place)?;
-                items.as_slice().iter().try_for_each(|item| self.emit_path_from(item, root, place, sink))
-            }
+            Head::At(node) => self.walk(node, &root.path, place, |run, found| sink(run, Item::Ref(found))),
+            Head::Items(items) => self.emit_path_from(&items, root, place, &mut sink),
         }
     }
 
     /// Calls `visit` with what the leaps of a path select from a node.
+    #[inline]
     fn walk<'v>(
         &mut self,
         node: &'v Value,
         path: &'a Path,
         place: Place,
-        visit: &mut dyn FnMut(&mut Self, &'v Value) -> Result<(), Stop>,
+        mut visit: impl FnMut(&mut Self, &'v Value) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         if path.leaps.is_empty() {
             return visit(self, node);
@@ -317,22 +332,25 @@ impl<'a> Run<'a> {
         Some(self.built.get_or_insert_with(|| self.scope.build()).clone())
     }
 
-    /// Emits what a path selects from one item. What it finds in a value made by the query is cloned, which is cheap.
+    /// Emits what a path selects from each item of a variable. What it finds in a value made by the query is cloned, which is
+    /// cheap.
+    #[inline(never)]
     fn emit_path_from(
         &mut self,
-        item: &Item<'a>,
+        items: &Seq<'a>,
         Root { path, .. }: &'a Root,
         place: Place,
         sink: Sink<'_, 'a>,
     ) -> Result<(), Stop> {
-        match item {
+        self.spend(items.len(), place)?;
+        items.as_slice().iter().try_for_each(|item| match item {
             Item::Ref(value) => step_into(value, &path.head).map_or(Ok(()), |node| {
-                self.walk(node, path, place, &mut |run, found| sink(run, Item::Ref(found)))
+                self.walk(node, path, place, |run, found| sink(run, Item::Ref(found)))
             }),
             Item::Own(value) => step_into(value, &path.head).map_or(Ok(()), |node| {
-                self.walk(node, path, place, &mut |run, found| sink(run, Item::Own(found.clone())))
+                self.walk(node, path, place, |run, found| sink(run, Item::Own(found.clone())))
             }),
-        }
+        })
     }
 
     /// Whether an expression has an item. A bare path or variable counts no step of its own (section 8.12).
@@ -360,7 +378,7 @@ impl<'a> Run<'a> {
             return Ok(true);
         }
         let mut any = false;
-        finished(self.emit_path(root, place, &mut |_, _| {
+        finished(self.emit_path(root, place, |_, _| {
             any = true;
             Err(Stop::Enough)
         }))?;

@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
     }
 
     /// The same after the node's step was counted.
-    fn one_stepped(&mut self, expr: &'a Expr) -> Result<Got<'a>, EvalError> {
+    pub(super) fn one_stepped(&mut self, expr: &'a Expr) -> Result<Got<'a>, EvalError> {
         Ok(match &expr.kind {
             Kind::Literal(value) => Got::One(Item::Ref(value)),
             Kind::Input => Got::One(self.input()),
@@ -180,7 +180,7 @@ impl<'a> Run<'a> {
             });
         }
         let mut got = Got::None;
-        let ended = self.emit_path(root, place, &mut |_, item| {
+        let ended = self.emit_path(root, place, |_, item| {
             if matches!(got, Got::None) {
                 got = Got::One(item);
                 return Ok(());
@@ -279,9 +279,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn bind(&mut self, bindings: &'a [(Slot, Expr)]) -> Result<(), EvalError> {
+    #[inline]
+    pub(super) fn bind(&mut self, bindings: &'a [(Slot, Expr)]) -> Result<(), EvalError> {
         for (slot, expr) in bindings {
-            let value = self.seq(expr)?;
+            // A number is written where it stays: on its way through a sequence it would be waited for.
+            let value = if let Kind::Number(number) = &expr.kind {
+                self.step(expr)?;
+                self.numeric(number)?.map_or(Seq::Empty, |number| Seq::One(Item::number(number)))
+            } else {
+                self.seq(expr)?
+            };
             self.set(*slot, value);
         }
         Ok(())

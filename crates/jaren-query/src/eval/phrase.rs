@@ -3,11 +3,14 @@
 //! A tuple is the current contents of the slots; no tuple is ever built. `$for` drives everything after it.
 
 use super::barrier::Groups;
-use super::item::{Got, Item, Seq, count};
+use jaren_json::Value;
+
+use super::construct::List;
+use super::item::{Got, Item, Lent, Seq, count};
 use super::join::Joined;
 use super::modes::finished;
 use super::order::Rows;
-use super::{KEPT, Next, Run, Sink, Stop};
+use super::{Head, KEPT, Next, Run, Sink, Stop};
 use crate::error::{EvalError, LIMIT, TYPE};
 use crate::plan::{Binding, Expr, Flwor, Kind, Many, Quantifier, Slot, Window};
 
@@ -41,6 +44,15 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// The same for a phrase whose results are the last of the parts.
+    pub(super) fn push_flwor(&mut self, expr: &'a Expr, phrase: &'a Flwor, list: List) -> Result<(), Stop> {
+        let before = self.parts.len();
+        self.drive(phrase, &mut |run| {
+            run.push(&phrase.result, list)?;
+            Ok(run.check_length(expr, run.parts.len() - before)?)
+        })
+    }
+
     /// `limits.sequence_items` bounds what a phrase hands on, checked after each tuple.
     fn check_length(&self, expr: &Expr, items: usize) -> Result<(), EvalError> {
         match self.plan.limits.sequence_items {
@@ -53,21 +65,16 @@ impl<'a> Run<'a> {
 
     /// Calls `next` with each tuple that reaches `$return`.
     fn drive(&mut self, phrase: &'a Flwor, next: Next<'_, 'a>) -> Result<(), Stop> {
+        let Some(slot) = phrase.count else { return self.through_barriers(phrase, next) };
         let mut position = 0;
-        let mut numbered = |run: &mut Self| {
-            if let Some(slot) = phrase.count {
-                run.set(slot, Seq::One(Item::number(count(position))));
-                position += 1;
-            }
+        self.through_barriers(phrase, &mut |run| {
+            run.set(slot, Seq::One(Item::number(count(position))));
+            position += 1;
             next(run)
-        };
-        if phrase.group.is_none() && phrase.order.is_none() {
-            return self.tuples(phrase, &phrase.bindings, &mut None, &mut numbered);
-        }
-        self.through_barriers(phrase, &mut numbered)
+        })
     }
 
-    /// The same through `$groupby` and `$orderby`.
+    /// The same without the numbers of `$count`, through `$groupby` and `$orderby`.
     fn through_barriers(&mut self, phrase: &'a Flwor, next: Next<'_, 'a>) -> Result<(), Stop> {
         let (bindings, joined) = (&phrase.bindings, &mut None);
         let Some(group) = &phrase.group else {
@@ -93,6 +100,7 @@ impl<'a> Run<'a> {
         next: Next<'_, 'a>,
     ) -> Result<(), Stop> {
         let Some((binding, rest)) = bindings.split_first() else { return self.survive(phrase, next) };
+        let last = rest.is_empty();
         // A limit of steps counts those of a scan.
         if let (Some(join), [], None) = (phrase.join, rest, self.plan.limits.steps) {
             return self.matching(phrase, (join, binding), joined, next);
@@ -101,13 +109,13 @@ impl<'a> Run<'a> {
             return self.windows(binding, window, &mut |run| run.tuples(phrase, rest, joined, next));
         }
         let mut position = 0;
-        self.each(&binding.source, !binding.allowing_empty, &mut |run, item| {
-            run.set(binding.slot, Seq::One(item));
+        self.each(&binding.source, !binding.allowing_empty, |run, item| {
+            run.set_lent(binding.slot, item);
             if let Some(at) = binding.at {
                 run.set(at, Seq::One(Item::number(count(position))));
             }
             position += 1;
-            run.tuples(phrase, rest, joined, next)
+            if last { run.survive(phrase, next) } else { run.tuples(phrase, rest, joined, next) }
         })?;
         if position == 0 && binding.allowing_empty {
             self.bind_nothing(binding);
@@ -124,11 +132,9 @@ impl<'a> Run<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn survive(&mut self, phrase: &'a Flwor, next: Next<'_, 'a>) -> Result<(), Stop> {
-        for (slot, expr) in &phrase.lets {
-            let value = self.seq(expr)?;
-            self.set(*slot, value);
-        }
+        self.bind(&phrase.lets)?;
         self.assertions(&phrase.assertions)?;
         match &phrase.filter {
             Some(filter) if !self.truth(filter)? => Ok(()),
@@ -138,23 +144,42 @@ impl<'a> Run<'a> {
 
     /// Each item of a source, arrays unpacked (D4). A range that may be `counted` is never built, and then takes no step of
     /// its own.
-    pub(super) fn each(&mut self, source: &'a Expr, counted: bool, visit: Sink<'_, 'a>) -> Result<(), Stop> {
+    pub(super) fn each(
+        &mut self,
+        source: &'a Expr,
+        counted: bool,
+        mut visit: impl FnMut(&mut Self, Lent<'_, 'a>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         match &source.kind {
             Kind::Many(Many::Range(pair, _)) if counted => {
                 let Some((mut at, end)) = self.range_bounds(pair)? else { return Ok(()) };
                 while at <= end {
-                    visit(self, Item::number(at))?;
+                    visit(self, Lent::Made(&Value::Number(at)))?;
                     at += 1.0; // exact: both ends are safe integers
                 }
                 Ok(())
             }
             // These cannot fail once they began, so the tuples may come in between.
-            Kind::Path(_) | Kind::Variable(_) => {
-                self.emit(source, &mut |run, item| item.unpack(|item| visit(run, item)))
+            Kind::Path(root) => {
+                self.step(source)?;
+                match self.head_of(root, source.place)? {
+                    Head::Nowhere => Ok(()),
+                    Head::At(node) => self.walk(node, &root.path, source.place, |run, found| {
+                        Lent::Scope(found).unpack(|item| visit(run, item))
+                    }),
+                    Head::Items(items) => {
+                        self.emit_path_from(&items, root, source.place, &mut |run, item| {
+                            item.lend().unpack(|item| visit(run, item))
+                        })
+                    }
+                }
+            }
+            Kind::Variable(_) => {
+                self.emit(source, &mut |run, item| item.lend().unpack(|item| visit(run, item)))
             }
             _ => {
                 let items = self.seq(source)?;
-                items.as_slice().iter().try_for_each(|item| item.clone().unpack(|item| visit(self, item)))
+                items.as_slice().iter().try_for_each(|item| item.lend().unpack(|item| visit(self, item)))
             }
         }
     }
@@ -164,8 +189,8 @@ impl<'a> Run<'a> {
         let mut items: Vec<Item<'a>> = Vec::new();
         let source = self.seq(&binding.source)?;
         for item in source.as_slice() {
-            item.clone().unpack::<Stop>(|item| {
-                items.push(item);
+            item.lend().unpack::<Stop>(|item| {
+                items.push(item.into_item());
                 Ok(self.spend_kept(items.len(), binding.source.place)?)
             })?;
         }
@@ -213,8 +238,8 @@ impl<'a> Run<'a> {
             }
             return Ok(());
         };
-        self.each(source, true, &mut |run, item| {
-            run.set(*slot, Seq::One(item));
+        self.each(source, true, |run, item| {
+            run.set_lent(*slot, item);
             run.witness(quantifier, rest, found)
         })
     }

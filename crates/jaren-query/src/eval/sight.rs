@@ -8,7 +8,8 @@ use crate::plan::{Expr, From, Kind};
 
 impl<'a> Run<'a> {
     /// What an expression is at first sight. The caller counts the step.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "asked of every operand: a call costs as much as the answer")]
     pub(super) fn sight(&self, expr: &'a Expr) -> Sight<'a> {
         match &expr.kind {
             Kind::Literal(value) => Sight::At(value),

@@ -9,12 +9,18 @@ use super::{Leap, Path, Selector, Step};
 use crate::budget::{Budget, Spent};
 
 /// Follows single steps; `None` where one of them finds nothing.
-#[inline]
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "most operands are one name, and a call costs as much as the step")]
 pub(crate) fn step_into<'v>(value: &'v Value, steps: &[Step]) -> Option<&'v Value> {
-    match steps {
-        [step] => step.child(value),
-        steps => steps.iter().try_fold(value, |node, step| step.child(node)),
+    match (steps, value) {
+        ([Step::Name(name, hint)], Value::Object(object)) => object.get_hinted(name, hint),
+        _ => steps_into(value, steps),
     }
+}
+
+#[inline(never)]
+fn steps_into<'v>(value: &'v Value, steps: &[Step]) -> Option<&'v Value> {
+    steps.iter().try_fold(value, |node, step| step.child(node))
 }
 
 /// What a walk keeps of each node beside its value.
@@ -23,6 +29,8 @@ pub(crate) fn step_into<'v>(value: &'v Value, steps: &[Step]) -> Option<&'v Valu
 pub trait Track {
     /// Where a node stands.
     type Place: Copy;
+    /// Whether places tell nodes apart. Where they do not, a walk names none.
+    const TELLS: bool = true;
 
     /// The place of the child at `position` among the elements or members of `parent`, which stands at `place`.
     fn child(&mut self, place: Self::Place, parent: &Value, position: usize) -> Self::Place;
@@ -30,6 +38,7 @@ pub trait Track {
 
 impl Track for () {
     type Place = ();
+    const TELLS: bool = false;
 
     #[inline]
     fn child(&mut self, (): (), _: &Value, _: usize) {}
@@ -67,6 +76,9 @@ pub(crate) type Found<'f, 'v, T, E> = &'f mut dyn FnMut(&mut T, Node<'v, T>) -> 
 #[inline]
 fn track_into<'v, T: Track>(track: &mut T, node: Node<'v, T>, steps: &[Step]) -> Option<Node<'v, T>> {
     let (mut value, mut place) = node;
+    if !T::TELLS && !steps.is_empty() {
+        return Some((step_into(value, steps)?, place));
+    }
     for step in steps {
         let position = step.position(value)?;
         let child = children(value).get(position)?;
@@ -109,6 +121,9 @@ pub(crate) fn walk<'v, T: Track, E>(
 ) -> Result<(), Halt<E>> {
     let Some((leap, rest)) = leaps.split_first() else { return found(track, node).map_err(Halt::By) };
     let last = rest.is_empty();
+    if last && leap.is_all() {
+        return leap.all(track, around, node, found);
+    }
     let mut onward = |track: &mut T, child: Node<'v, T>| match track_into(track, child, &leap.then) {
         Some(node) if last => found(track, node).map_err(Halt::By),
         Some(node) => walk(track, around, node, rest, found),
@@ -138,11 +153,7 @@ fn children(value: &Value) -> &[Value] {
 }
 
 impl Step {
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "the innermost step of every path: a call costs as much as the step"
-    )]
+    #[inline]
     fn child<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         match (self, value) {
             (Self::Name(name, hint), Value::Object(object)) => object.get_hinted(name, hint),
@@ -170,6 +181,32 @@ fn position(index: i64, len: usize) -> Option<usize> {
 }
 
 impl Leap {
+    /// Whether it selects all children, and them alone: `[*]`, with which most queries begin.
+    #[inline]
+    fn is_all(&self) -> bool {
+        !self.descendant && matches!(self.selectors[..], [Selector::Wildcard])
+    }
+
+    /// What the single steps after `[*]` find in each child. As the general walk has it, without looking at each child for
+    /// selectors and further leaps.
+    fn all<'v, T: Track, E>(
+        &self,
+        track: &mut T,
+        around: Around<'_>,
+        (value, place): Node<'v, T>,
+        found: Found<'_, 'v, T, E>,
+    ) -> Result<(), Halt<E>> {
+        around.budget.spend(1)?;
+        for (position, child) in children(value).iter().enumerate() {
+            around.budget.spend(1)?;
+            let place = if T::TELLS { track.child(place, value, position) } else { place };
+            if let Some(node) = track_into(track, (child, place), &self.then) {
+                found(track, node).map_err(Halt::By)?;
+            }
+        }
+        Ok(())
+    }
+
     fn select<'v, T: Track, E>(
         &self,
         track: &mut T,
