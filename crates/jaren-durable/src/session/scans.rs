@@ -98,7 +98,7 @@ impl TasksQuery {
 }
 
 /// Whether a condition, if there is one, is met.
-fn is<T: PartialEq>(wanted: Option<T>, found: Option<T>) -> bool {
+fn is<T: PartialEq + Copy>(wanted: Option<T>, found: Option<T>) -> bool {
     wanted.is_none() || wanted == found
 }
 
