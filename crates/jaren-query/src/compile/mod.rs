@@ -31,7 +31,8 @@ use crate::query::CompileOptions;
 use crate::type_test::TypeTests;
 
 /// How deep expressions may nest whatever the caller's limit is, so that compiling and evaluating cannot overflow the
-/// stack. Each further `$for` or `$some` binding of a phrase counts as a level for what lies below it.
+/// stack. For what lies below it each `$for` binding of a phrase counts as a level beside the phrase's own, and so does each
+/// further `$some` binding: the stack pays for them alike.
 pub(crate) const NESTING_MAX: usize = 128;
 
 /// The version that this crate implements (section 4.2).

@@ -81,7 +81,7 @@ impl<'d> Compiler<'d> {
         let fold = self.fold(object, place, depth, &mut bound);
         let after_fold = std::mem::replace(&mut self.deepest, before_fold);
         let bindings = self.bindings(object, place, depth, &mut bound);
-        self.extra_levels += bindings.len().saturating_sub(1);
+        self.extra_levels += bindings.len();
         if let Some((name, slot, _)) = &fold {
             self.scope.bind(name, *slot);
         }
