@@ -191,3 +191,26 @@ async fn what_is_within_the_limits_is_stored_wherever_it_goes() {
     let mut run = engine.open("r").await.unwrap();
     assert_eq!(run.drive(Drive::new()).await.unwrap(), done(deep));
 }
+
+#[tokio::test]
+async fn a_panic_while_a_handler_is_dropped_is_a_failure_of_its_node() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("on the way out");
+        }
+    }
+    let world = World::new();
+    let mut tasks = Tasks::new();
+    tasks.add_value("bomb", "1", |_: TaskContext, _: Value, input: Value| {
+        let bomb = Bomb;
+        std::future::poll_fn(move |_| {
+            let _held = &bomb;
+            std::task::Poll::Ready(Ok(input.clone()))
+        })
+    });
+    let engine = world.engine_with(tasks);
+    let mut run = engine.start(Start::new(one("bomb"), value!(1)).id("r")).await.unwrap();
+    let error = run.drive(Drive::new()).await.unwrap_err();
+    assert_eq!(error.failure().unwrap().message, "the task panicked: on the way out");
+}
