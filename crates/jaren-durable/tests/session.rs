@@ -160,7 +160,7 @@ async fn the_common_commit_reads_nothing() {
     assert_eq!(storage.reads(), 1, "the family, once");
 }
 
-// durable B12: what is equal writes nothing.
+// durable B12, H12, H13: what is equal writes nothing, and neither does a change that is dropped.
 #[tokio::test]
 async fn a_change_that_changes_nothing_is_no_commit() {
     let storage = Arc::new(Wrapped::default());
@@ -169,6 +169,11 @@ async fn a_change_that_changes_nothing_is_no_commit() {
     change.put(&STATE, state(1));
     change.label("status", "running");
     session.commit(change).await.unwrap();
+    let mut dropped = session.change();
+    dropped.put(&STATE, state(9));
+    dropped.label("status", "waiting");
+    drop(dropped);
+    assert_eq!(session.document(&STATE).await.unwrap(), Some(state(1)));
     let mut change = session.change();
     change.put(&STATE, state(1));
     change.label("status", "running");

@@ -114,7 +114,8 @@ pub async fn two_sessions_change_together_or_not_at_all(storage: Arc<dyn Storage
     assert_eq!(value(&storage, "b", &note()).await, Some(value!({"n": 2})));
 }
 
-/// Mistakes in a batch are refused, each with its kind, and nothing of the batch happens.
+/// Mistakes in a batch are refused, each with its kind, and nothing of the batch happens (durable H4, H27, H37; C.3 cases
+/// 2, 21 and 22).
 pub async fn a_refused_batch_changes_nothing(storage: Arc<dyn Storage>) {
     let (old, new) = (value!({"n": 1}), value!({"n": 2}));
     commit(&storage, writing(create("a"), [base(&note(), &old)])).await;
@@ -180,7 +181,7 @@ pub async fn limits_are_kept_at_their_edge(storage: Arc<dyn Storage>) {
     assert_eq!(value(&storage, "a", &longest).await, Some(value!({"n": 1})));
 }
 
-/// Many writers of one session, each reading and trying again on a conflict, lose no update and leave no gap.
+/// Many writers of one session, each reading and trying again on a conflict, lose no update and leave no gap (durable H15).
 pub async fn concurrent_writers_lose_no_update(storage: Arc<dyn Storage>) {
     const WRITERS: u32 = 8;
     const EACH: u32 = 20;
@@ -215,7 +216,7 @@ pub async fn concurrent_writers_lose_no_update(storage: Arc<dyn Storage>) {
     assert_eq!(seqs, (1..=u64::from(1 + total)).collect::<Vec<_>>());
 }
 
-/// An apply whose future is dropped after any number of polls is applied wholly or not at all.
+/// An apply whose future is dropped after any number of polls is applied wholly or not at all (durable H20).
 pub async fn a_dropped_apply_is_whole_or_nothing(storage: Arc<dyn Storage>) {
     let (one, two) = (Address::singleton("kit.one"), Address::singleton("kit.two"));
     for polls in 0..6 {

@@ -6,6 +6,7 @@ use jaren_durable::{
     Address, At, Batch, Body, BulkChange, DocumentsQuery, Family, FamilyQuery, RefusalKind, Retention, Scope,
     Seq, Session, Singleton, Storage, StorageErrorKind, Tail, Write, limits,
 };
+use jaren_json::delta::Op;
 use jaren_json::{Value, value};
 
 use crate::steps::{
@@ -44,7 +45,46 @@ pub async fn revisions_replay_to_the_value(storage: Arc<dyn Storage>) {
     assert!((10..150).contains(&bases), "{bases} bases in 300 revisions");
 }
 
-/// Every revision of a document of full retention can be read by its commit, and nothing before its creation.
+/// Where the next base lands is told by what is stored, not by what a handle remembers: one that is opened anew before
+/// each commit writes the same forms (durable H23, H25).
+pub async fn a_fresh_handle_writes_what_a_kept_one_does(storage: Arc<dyn Storage>) {
+    let mut kept = Session::create(storage.clone(), id("kept"), "kit");
+    for len in 0..100 {
+        append(&mut kept, &LIST, len).await;
+        let fresh = Session::open(storage.clone(), id("fresh")).await.expect("it is read");
+        let mut fresh = fresh.unwrap_or_else(|| Session::create(storage.clone(), id("fresh"), "kit"));
+        append(&mut fresh, &LIST, len).await;
+    }
+    let log = async |name| {
+        let log = storage.changes(id(name), Seq::ZERO, 1000).await.expect("a log");
+        log.into_iter().map(|commit| commit.changes).collect::<Vec<_>>()
+    };
+    assert_eq!(log("fresh").await, log("kept").await);
+}
+
+/// A delta that replaces the whole value is a delta: a long tail across one is exact at every point (durable A42, C.3
+/// case 17).
+pub async fn a_long_tail_across_a_replacement_is_exact(storage: Arc<dyn Storage>) {
+    const HALF: usize = 24;
+    let at = LIST.address();
+    let value = |n: usize| if n <= HALF { list(512 + n) } else { value!({"other": list(n)}) };
+    commit(&storage, writing(create("a"), [base(&at, &value(0))])).await;
+    for n in 1..=2 * HALF + 1 {
+        let mut write = delta(&at, &value(n - 1), &value(n));
+        if let (Write::Delta { body, .. }, true) = (&mut write, n == HALF + 1) {
+            *body = Body::delta(&[Op::Replace(value(n))]).expect("a storable delta");
+        }
+        commit(&storage, writing(after("a", n as u64), [write])).await;
+    }
+    for n in [0, 1, HALF, HALF + 1, HALF + 2, 2 * HALF + 1] {
+        assert_eq!(value_at(&storage, "a", &at, n as u64 + 1).await, Some(value(n)), "after {n} deltas");
+    }
+    let stored = stored(&storage, "a", &at, At::Current).await.expect("it lives");
+    assert_eq!(stored.tail.deltas as usize, 2 * HALF + 1, "a replacement is no base");
+}
+
+/// Every revision of a document of full retention can be read by its commit, and nothing before its creation (durable
+/// H30, C.3 case 16).
 pub async fn full_retention_keeps_every_point(storage: Arc<dyn Storage>) {
     let mut session = Session::create(storage.clone(), id("a"), "kit");
     for len in 0..100 {
@@ -59,7 +99,7 @@ pub async fn full_retention_keeps_every_point(storage: Arc<dyn Storage>) {
 }
 
 /// A document of current retention answers its newest revision, also as of later commits that left it alone, and an
-/// error of its own kind for the past.
+/// error of its own kind for the past (durable H30, C.3 case 19).
 pub async fn current_retention_refuses_the_past(storage: Arc<dyn Storage>) {
     let mut session = Session::create(storage.clone(), id("a"), "kit");
     append(&mut session, &NEWEST, 1).await;
@@ -74,7 +114,7 @@ pub async fn current_retention_refuses_the_past(storage: Arc<dyn Storage>) {
     assert_eq!(value_at(&storage, "a", &NEWEST.address(), 0).await, None, "before its creation it is absent");
 }
 
-/// Kinds and keys that differ in odd characters are different addresses (durable A32, C.3 case 23).
+/// Kinds and keys that differ in odd characters are different addresses (durable A32, H28, C.3 cases 4 and 23).
 pub async fn addresses_are_lossless(storage: Arc<dyn Storage>) {
     let keys =
         ["", "a", "A", "a\0b", "a\0c", "__proto__", "constructor", "é", "e\u{301}", " ", "%", "\"", "\n"];
@@ -93,7 +133,7 @@ pub async fn addresses_are_lossless(storage: Arc<dyn Storage>) {
 }
 
 /// Alive from the creating commit to the one before the retiring commit; a successor at the address is another
-/// document (durable A33).
+/// document (durable A33, H30, C.3 cases 16 and 21).
 pub async fn lifetimes_are_half_open(storage: Arc<dyn Storage>) {
     let at = Address::member("kit.f", "x");
     let (old, new) = (value!({"life": 1}), value!({"life": 2}));
@@ -113,7 +153,8 @@ pub async fn lifetimes_are_half_open(storage: Arc<dyn Storage>) {
     assert_eq!((successor.created, successor.version), (Seq::new(5), 3));
 }
 
-/// Numbers, texts and nesting survive the store; what has no stored form is refused before anything is written.
+/// Numbers, texts and nesting survive the store; what has no stored form is refused before anything is written, and
+/// the handle goes on (durable H14).
 pub async fn values_come_back_exactly(storage: Arc<dyn Storage>) {
     const ODD: Family = Family::new("kit.odd", 1);
     let nested =
@@ -150,6 +191,9 @@ pub async fn values_come_back_exactly(storage: Arc<dyn Storage>) {
         session.commit(change).await.expect_err("it has no stored form");
         assert_eq!(head(&storage, "a").await, Some(3));
     }
+    let mut change = session.change();
+    change.put_member(&ODD, "good", value!({}));
+    session.commit(change).await.expect("the handle goes on");
 }
 
 /// The bytes of a small change do not depend on the size of the document.
@@ -166,7 +210,8 @@ pub async fn a_small_change_is_stored_small(storage: Arc<dyn Storage>) {
     assert!(log.iter().all(|commit| commit.body_bytes() < 50), "{log:?}");
 }
 
-/// A value of another schema version is written whole and never goes back, and the deltas after it carry that version (durable A44).
+/// A value of another schema version is written whole and never goes back, and the deltas after it carry that version
+/// (durable A44, H27, C.3 case 19).
 pub async fn a_version_change_is_a_base(storage: Arc<dyn Storage>) {
     let at = LIST.address();
     let (one, two, three) = (value!({"v": 1}), value!({"v": 2}), value!({"v": 3}));

@@ -95,7 +95,8 @@ async fn polled<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
     None
 }
 
-/// A commit that is dropped at any poll happened wholly or not at all, and a refresh of its handle tells which.
+/// A commit that is dropped at any poll happened wholly or not at all, and a refresh of its handle tells which (durable
+/// H20).
 pub async fn a_commit_may_be_dropped_at_every_poll(storage: Arc<dyn Storage>) {
     let mut session = Session::create(storage.clone(), id("a"), "kit");
     let mut last = 0;

@@ -172,7 +172,8 @@ pub async fn documents_are_listed_by_scope_and_all(storage: Arc<dyn Storage>) {
     }
 }
 
-/// The change log holds, for each commit, its time, its labels and each document's new revision, and pages by commit.
+/// The change log holds, for each commit, its time, its labels and each document's new revision, in the order of the
+/// batch, and pages by commit (durable H32).
 pub async fn the_change_log_tells_what_each_commit_changed(storage: Arc<dyn Storage>) {
     let (one, two) = (Address::singleton("kit.one"), Address::member("kit.two", "k"));
     let (old, new) = (value!({"n": 1, "text": "long enough"}), value!({"n": 2, "text": "long enough"}));

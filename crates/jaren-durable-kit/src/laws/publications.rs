@@ -40,7 +40,7 @@ async fn next(tail: &mut Follower) -> Commit {
     next.expect("a commit within twenty seconds").expect("a commit")
 }
 
-/// A tail brings each commit once, by its number, from wherever it begins; a dropped wait loses none; and what it
+/// Durable H39: a tail brings each commit once, by its number, from wherever it begins; a dropped wait loses none; and what it
 /// brings can be read.
 pub async fn a_tail_is_complete_and_in_order(storage: Arc<dyn Storage>) {
     let early = tail(storage.clone(), id("a"), Seq::ZERO); // before the session exists
@@ -120,7 +120,7 @@ async fn write_first(storage: &Arc<dyn Storage>) {
 
 /// A publication has each changed document's whole value and what led to it, however it is stored; a new document, one
 /// of a new schema version and one that ended have no such operations; bulk documents are counted (durable B14 to B16;
-/// H17, H18, H32, H33, H39).
+/// H32, H33, H67).
 pub async fn a_publication_has_whole_values_and_what_led_to_them(storage: Arc<dyn Storage>) {
     const LATER: Singleton = Singleton::new("kit.state", 2).current().migrating(|value, _| Ok(value));
     const NOTE: Family = Family::new("kit.note", 1);
