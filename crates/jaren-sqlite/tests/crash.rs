@@ -409,7 +409,8 @@ async fn a_log_cut_anywhere_is_at_its_last_whole_commit() {
     }
 }
 
-// A write that was lost or garbled in the middle of the log ends it there: what follows was built on it.
+// durable H49, as far as it applies: a write that was lost or garbled in the middle of the log ends it there, since what
+// follows was built on it.
 #[tokio::test]
 async fn a_garbled_log_is_at_the_commit_before() {
     let torn = written(12).await;

@@ -53,7 +53,8 @@ async fn child() {
     println!("acknowledged {acknowledged}");
 }
 
-// durable decision 7. What was acknowledged is there, the one in flight may be, nothing else is.
+// durable decision 7, H36, H52. What was acknowledged is there, the one in flight may be, nothing else is; all later
+// writes are refused, and reading goes on.
 #[tokio::test]
 async fn a_failing_disk_loses_nothing_that_was_acknowledged() {
     let folder = tempfile::tempdir().unwrap();

@@ -79,6 +79,7 @@ fn a_foreign_database_with_a_log_is_not_touched() {
     assert_eq!(rows, 1);
 }
 
+// durable H55.
 #[tokio::test]
 async fn a_later_schema_is_refused_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
@@ -158,6 +159,46 @@ async fn a_closed_store_is_one_file_and_can_be_read_from_a_folder_that_cannot_be
     #[expect(clippy::permissions_set_readonly_false, reason = "a temporary folder, to be deleted")]
     permissions.set_readonly(false);
     std::fs::set_permissions(folder.path(), permissions).unwrap();
+}
+
+// durable H38, C.3 case 25: what was handed over is answered, and is there; what comes later is told that the store was
+// closed; closing twice is closing once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_answers_everybody() {
+    const WRITERS: u32 = 40;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    note(&storage, "first", 0).await;
+    let mut writers = Vec::new();
+    for n in 0..WRITERS {
+        let storage = storage.clone();
+        writers.push(tokio::spawn(async move {
+            let mut committed = Vec::new();
+            for turn in 0.. {
+                let name = format!("{n}-{turn}");
+                match storage.apply(vec![Batch::one(SessionBatch::create(id(&name), "test"))]).await {
+                    Ok(_) => committed.push(name),
+                    Err(error) => {
+                        assert!(
+                            error.kind() == StorageErrorKind::Closed || error.retry() == Retry::Unknown,
+                            "{error}"
+                        );
+                        break;
+                    }
+                }
+            }
+            committed
+        }));
+    }
+    tokio::task::yield_now().await;
+    tokio::join!(storage.close(), storage.close());
+    let anew = SqliteStorage::open(&path, SqliteOptions::new()).unwrap();
+    for writer in writers {
+        for name in writer.await.unwrap() {
+            assert!(anew.session(id(&name)).await.unwrap().is_some(), "{name} was acknowledged");
+        }
+    }
 }
 
 // Many processes may create one store at once; each finds it whole.

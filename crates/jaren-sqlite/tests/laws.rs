@@ -31,7 +31,7 @@ fn generated_histories_equal_the_oracle() {
     }
 }
 
-// A storage that is dropped without being closed is a process that ends: what it answered is there for the next.
+// durable H47. A storage that is dropped without being closed is a process that ends: what it answered is there for the next.
 #[test]
 fn generated_histories_survive_a_drop_after_every_group() {
     for seed in 100..104 {

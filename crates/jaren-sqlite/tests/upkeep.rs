@@ -46,7 +46,7 @@ async fn state(storage: &Arc<SqliteStorage>, name: &str) -> Option<f64> {
     session.document(&STATE).await.unwrap()?.get("n")?.as_f64()
 }
 
-/// Written by the first release. Every release must read it, and go on from it.
+/// Written by the first release. Every release must read it, and go on from it (durable H55).
 #[tokio::test]
 async fn a_store_of_the_first_schema_version_is_read_and_taken_along() {
     let folder = tempfile::tempdir().unwrap();
