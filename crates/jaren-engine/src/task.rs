@@ -270,6 +270,10 @@ impl TaskVersions for Tasks {
         }
     }
 
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        Box::new(self.registered.keys().map(|name| &**name))
+    }
+
     fn nested(&self, task: &str) -> Option<&BTreeMap<String, String>> {
         self.registered.get(task).map(|entry| &entry.nested).filter(|nested| !nested.is_empty())
     }

@@ -34,11 +34,21 @@ impl Defects {
         name: Option<&Value>,
         declared: impl Iterator<Item = &'a str>,
     ) -> String {
-        let Some(name) = name.and_then(Value::as_str).filter(|_| self.suggested < SUGGESTIONS_MAX) else {
-            return String::new();
-        };
+        let near = name.and_then(Value::as_str).and_then(|name| self.nearest(name, declared));
+        near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
+    }
+
+    /// The declared name that was probably meant, as long as not many were looked for.
+    pub(crate) fn nearest<'a>(
+        &mut self,
+        name: &str,
+        declared: impl Iterator<Item = &'a str>,
+    ) -> Option<&'a str> {
         self.suggested += 1;
-        nearest(name, declared).map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
+        if self.suggested > SUGGESTIONS_MAX {
+            return None;
+        }
+        nearest(name, declared)
     }
 
     /// How many there are: to see whether a part of the document was sound.
@@ -59,16 +69,26 @@ impl Defects {
             let message = "the document was refused without a reason, which is a mistake in this compiler";
             return made.ok_or_else(|| Report::new(Diagnostic::new("JR0000", Pointer::root(), message)));
         };
-        let mut positions = Positions { document, members: BTreeMap::new() };
-        let mut rest: Vec<(Vec<usize>, Diagnostic)> =
-            found.map(|diagnostic| (positions.of(diagnostic.place()), diagnostic)).collect();
-        rest.sort_by(|a, b| a.0.cmp(&b.0));
         let mut report = Report::new(first);
-        for (_, diagnostic) in rest {
+        for diagnostic in in_order(document, found.collect()) {
             report.push(diagnostic);
         }
         Err(report)
     }
+
+    /// All that was found, in document order.
+    pub(crate) fn into_sorted(self, document: &Value) -> Vec<Diagnostic> {
+        in_order(document, self.found)
+    }
+}
+
+/// Diagnostics in the order in which their places stand in the document.
+fn in_order(document: &Value, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut positions = Positions { document, members: BTreeMap::new() };
+    let mut placed: Vec<(Vec<usize>, Diagnostic)> =
+        found.into_iter().map(|diagnostic| (positions.of(diagnostic.place()), diagnostic)).collect();
+    placed.sort_by(|a, b| a.0.cmp(&b.0));
+    placed.into_iter().map(|(_, diagnostic)| diagnostic).collect()
 }
 
 /// Where pointers lead, as the position of each step: sorting by it is document order.

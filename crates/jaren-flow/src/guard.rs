@@ -16,7 +16,8 @@ const EFFORT_MAX: NonZeroU64 = NonZeroU64::new(1 << 24).unwrap();
 #[derive(Debug)]
 pub(crate) struct Guard {
     query: Query,
-    pointer: Pointer,
+    /// Aside, for it is seldom read.
+    pointer: Box<Pointer>,
 }
 
 impl Guard {
@@ -31,7 +32,7 @@ impl Guard {
         let limits = Limits { steps: Some(EFFORT_MAX), work: Some(EFFORT_MAX), ..Limits::default() };
         let options = CompileOptions { limits, ..CompileOptions::default() };
         let query = embedded(Query::compile_with(guard, &options), "JF0007", &pointer, "the guard", defects)?;
-        Some(Self { query, pointer })
+        Some(Self { query, pointer: Box::new(pointer) })
     }
 
     /// Whether it holds, by effective boolean value. One that fails reads false and is recorded (JF2003).
@@ -46,7 +47,7 @@ impl Guard {
     #[cold]
     fn failed(&self, cause: Diagnostic) -> Diagnostic {
         let message = format!("the guard failed: {}", quote(&cause));
-        Diagnostic::new("JF2003", self.pointer.clone(), message).with_cause(cause)
+        Diagnostic::new("JF2003", Pointer::clone(&self.pointer), message).with_cause(cause)
     }
 }
 

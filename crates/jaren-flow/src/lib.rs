@@ -10,7 +10,7 @@
 //! - [`workflow`]: a document that lowers to one statechart and a dataflow for each state that works.
 //!
 //! Around them: [`build`] writes documents in Rust, [`document`] has them as Rust types, [`schema`] has their JSON Schemas,
-//! and [`app`] projects a machine to plain JSON for an app.
+//! [`app`] projects a machine to plain JSON for an app, and [`lint`] finds what is allowed and yet probably a slip.
 //!
 //! Nothing here reads a clock, waits, runs a task or stores anything: time, payloads and results are passed in,
 //! and what comes back is data. `jaren-engine` is the one that does things.
@@ -44,6 +44,7 @@ mod effect;
 mod error;
 pub mod graph;
 mod guard;
+pub mod lint;
 pub mod machine;
 mod nearest;
 pub mod schema;

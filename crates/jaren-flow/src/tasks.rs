@@ -20,6 +20,11 @@ pub trait TaskVersions {
     /// The entry of `task`.
     fn version(&self, task: &str) -> TaskEntry<'_>;
 
+    /// The names that there are, where the registry can list them: the nearest to a missing one is suggested.
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        Box::new(std::iter::empty())
+    }
+
     /// The task versions of a handler that is itself composed of tasks, by their paths inside it: segments are
     /// escaped as in a JSON Pointer and joined by `/`. They become part of the identity of what calls it.
     fn nested(&self, _task: &str) -> Option<&BTreeMap<String, String>> {
@@ -31,6 +36,10 @@ pub trait TaskVersions {
 impl TaskVersions for BTreeMap<String, String> {
     fn version(&self, task: &str) -> TaskEntry<'_> {
         self.get(task).map_or(TaskEntry::Missing, |version| TaskEntry::Version(version))
+    }
+
+    fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        Box::new(self.keys().map(String::as_str))
     }
 }
 

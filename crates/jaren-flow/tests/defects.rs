@@ -244,4 +244,15 @@ fn a_name_that_was_nearly_right_is_suggested() {
     assert_eq!(messages.len(), 2);
     assert!(messages.first().unwrap().ends_with("; did you mean 'prepare'?"), "{messages:?}");
     assert!(messages.last().unwrap().ends_with("; did you mean 'done'?"), "{messages:?}");
+
+    // A task that nobody registered: the registry lists what there is.
+    let document = value!({
+        "$dag": "0.1",
+        "nodes": { "in": { "kind": "input" }, "t": { "kind": "task", "run": "prepaer" }, "out": { "kind": "output" } },
+        "edges": [{ "from": "in", "to": "t" }, { "from": "t", "to": "out" }]
+    });
+    let tasks = BTreeMap::from([("prepare".to_owned(), "1".to_owned()), ("ship".to_owned(), "1".to_owned())]);
+    let report = Dag::compile(&document, &tasks).unwrap_err();
+    assert_eq!(report.first().code(), "JF0018");
+    assert!(report.first().message().ends_with("; did you mean 'prepare'?"), "{report}");
 }

@@ -298,8 +298,10 @@ fn agree(
 ) {
     match (tasks.version(name), version) {
         (TaskEntry::Missing, _) => {
-            let message =
-                format!("no handler is registered for the task '{name}': register it or correct the name");
+            let near = defects.suggest(Some(&Value::from(name)), tasks.names());
+            let message = format!(
+                "no handler is registered for the task '{name}': register it or correct the name{near}"
+            );
             defects.push("JF0018", pointer.child("run"), message);
         }
         (TaskEntry::Unversioned, Some(version)) => {

@@ -20,8 +20,8 @@ pub(super) struct StatePlan {
     /// Its transitions in document order.
     pub(super) transitions: Vec<Transition>,
     pub(super) is_final: bool,
-    pub(super) entry: Vec<EffectPlan>,
-    pub(super) exit: Vec<EffectPlan>,
+    pub(super) entry: Box<[EffectPlan]>,
+    pub(super) exit: Box<[EffectPlan]>,
 }
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(super) struct Transition {
     pub(super) event: Option<usize>,
     pub(super) to: usize,
     pub(super) guard: Option<Guard>,
-    pub(super) effects: Vec<EffectPlan>,
+    pub(super) effects: Box<[EffectPlan]>,
 }
 
 impl StatePlan {
@@ -93,8 +93,8 @@ fn state(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defec
         events: Vec::new(),
         transitions: Vec::new(),
         is_final,
-        entry,
-        exit,
+        entry: entry.into(),
+        exit: exit.into(),
     });
 }
 
@@ -122,7 +122,7 @@ fn transition(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut 
     };
     let (from, to) = (end(document.from, "from"), end(document.to, "to"));
     let guard = Guard::compile(document.object.get("guard"), pointer, defects);
-    let effects = compile_effects(document.object.get("effects"), &pointer.child("effects"), defects);
+    let effects = compile_effects(document.object.get("effects"), &pointer.child("effects"), defects).into();
     let Some((from, to)) = from.zip(to) else { return };
     if let Some(state) = draft.states.get_mut(from) {
         let event = document.event.map(|event| state.name_event(event, &mut draft.events, from));

@@ -1,0 +1,84 @@
+//! Workflows.
+
+use std::collections::BTreeSet;
+
+use jaren_json::{Object, Pointer, Value};
+
+use super::query::query;
+use super::{STEP, Scope, dag};
+use crate::defects::Defects;
+
+/// The members of the context (workflow format, section 3).
+const CONTEXT: [&str; 6] = ["input", "data", "event", "results", "visits", "activation"];
+/// An input sees the activation as well.
+const INPUT: Scope<'static> = Scope::Members(&STEP, Some(("context", &CONTEXT)));
+const GUARD: Scope<'static> = Scope::Members(&STEP, Some(("context", CONTEXT.split_at(5).0)));
+
+pub(super) fn lint(document: &Value, warnings: &mut Defects) {
+    let mut flows = vec![(document, Pointer::root())];
+    while let Some((flow, pointer)) = flows.pop() {
+        let Some(states) = flow.get("states").and_then(Value::as_object) else { continue };
+        let pointer = pointer.child("states");
+        for (id, state) in states {
+            let pointer = pointer.child(id);
+            for member in ["choose", "on"] {
+                let branches = state.get(member).and_then(Value::as_array).map_or(&[][..], |list| list);
+                for (index, branch) in branches.iter().enumerate() {
+                    let pointer = pointer.child(member).child_index(index).child("guard");
+                    query(branch.get("guard"), &pointer, &GUARD, warnings);
+                }
+                if member == "on" {
+                    shadowed(branches, &pointer.child("on"), warnings);
+                }
+            }
+            query(state.get("input"), &pointer.child("input"), &INPUT, warnings);
+            if let Some(work) = state.get("work") {
+                let pointer = pointer.child("work");
+                query(work.get("with"), &pointer.child("with"), &Scope::Any, warnings);
+                if let Some(document) = work.get("dag") {
+                    dag::at(document, &pointer.child("dag"), warnings);
+                }
+            }
+            if let Some(flow) = state.get("flow") {
+                flows.push((flow, pointer.child("flow")));
+            }
+        }
+        unreached(flow, states, &pointer, warnings);
+    }
+}
+
+/// Warns of events behind the same one without a guard.
+fn shadowed(branches: &[Value], pointer: &Pointer, warnings: &mut Defects) {
+    let mut taken = BTreeSet::new();
+    for (index, branch) in branches.iter().enumerate() {
+        let Some(event) = branch.get("event").and_then(Value::as_str) else { continue };
+        if taken.contains(event) {
+            let message =
+                format!("this is never taken: the event '{event}' is taken before it, without a guard");
+            warnings.push("JL0004", pointer.child_index(index), message);
+        } else if branch.get("guard").is_none_or(Value::is_null) {
+            taken.insert(event);
+        }
+    }
+}
+
+/// Warns of states that no way from the initial one enters.
+fn unreached(flow: &Value, states: &Object, pointer: &Pointer, warnings: &mut Defects) {
+    let mut entered = BTreeSet::new();
+    let mut waiting: Vec<&str> = flow.get("initial").and_then(Value::as_str).into_iter().collect();
+    while let Some(id) = waiting.pop() {
+        if !entered.insert(id) {
+            continue;
+        }
+        let Some(state) = states.get(id) else { continue };
+        let one = |member: &str| state.get(member).and_then(Value::as_str);
+        waiting.extend(["then", "otherwise", "catch"].into_iter().filter_map(one));
+        let lists = ["choose", "on"].into_iter().filter_map(|member| state.get(member)?.as_array());
+        let branches = lists.flatten().chain(state.get("after"));
+        waiting.extend(branches.filter_map(|branch| branch.get("to").and_then(Value::as_str)));
+    }
+    for (id, _) in states.iter().filter(|(id, _)| !entered.contains(id)) {
+        let message = format!("no way from the initial state of its flow enters the state '{id}'");
+        warnings.push("JL0003", pointer.child(id), message);
+    }
+}
