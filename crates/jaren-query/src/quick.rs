@@ -191,7 +191,7 @@ mod tests {
     /// Guards of every quick form over what is there, of several kinds, and what is not.
     fn guards() -> Vec<Value> {
         let operands = ["$.a", "$.b.c", "$.b.d[1].e", "$.b.d[-1]", "$.none", "$.b.none.c"].map(Value::from);
-        let constants = [value!(1), value!("x"), value!(null), value!({ "$literal": [1, 2] })];
+        let constants = [value!(1), value!("x"), value!(null), value!({ "$const": [1, 2] })];
         let mut guards = Vec::new();
         for left in operands.iter().chain(&constants) {
             guards.extend([left.clone(), value!({ "$exists": left }), value!({ "$empty": left })]);
