@@ -82,6 +82,9 @@ pub(crate) struct Check {
     /// Check against the bindings of this tasks file, too.
     #[arg(long, value_name = "FILE")]
     pub(crate) tasks: Option<PathBuf>,
+    /// Let warnings end the program as defects do.
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 /// Arguments of `run`.

@@ -137,16 +137,16 @@ impl Problem {
         let mut text = String::new();
         if let Some(source) = &self.source {
             for defect in &self.defects {
-                render_defect(&mut text, source, defect);
+                render_defect(&mut text, &ERROR, source, defect);
             }
         } else {
             for defect in &self.defects {
-                render_head(&mut text, defect.code, &defect.message);
+                render_head(&mut text, &ERROR, defect.code, &defect.message);
                 render_notes(&mut text, 2, defect);
                 text.push('\n');
             }
         }
-        render_head(&mut text, None, &self.message);
+        render_head(&mut text, &ERROR, None, &self.message);
         if let Some(help) = &self.help {
             render_note(&mut text, 2, "help", help);
         }
@@ -189,6 +189,54 @@ impl Defect {
 /// Collects the defects of a compiler's report, each with its place in `source`. Of very many the first ones.
 pub(crate) fn report_defects(report: &Report, source: Option<&[u8]>) -> Vec<Defect> {
     report.iter().take(DEFECTS_SHOWN_MAX).map(|diagnostic| diagnostic_defect(diagnostic, source)).collect()
+}
+
+/// Warnings about a document, each with its place.
+#[derive(Debug)]
+pub(crate) struct Warnings {
+    source: Source,
+    warnings: Vec<Defect>,
+    count: usize,
+}
+
+impl Warnings {
+    /// These warnings about a text, of very many the first ones.
+    pub(crate) fn new(source: &Source, warnings: &[Diagnostic]) -> Self {
+        let shown = warnings.iter().take(DEFECTS_SHOWN_MAX);
+        Self {
+            source: source.clone(),
+            warnings: shown.map(|warning| diagnostic_defect(warning, Some(&source.bytes))).collect(),
+            count: warnings.len(),
+        }
+    }
+
+    /// How many there are: `3 warnings`.
+    pub(crate) fn counted(&self) -> String {
+        match self.count {
+            1 => "1 warning".to_owned(),
+            all if all == self.warnings.len() => format!("{all} warnings"),
+            all => format!("{all} warnings, of which the first {} are shown", self.warnings.len()),
+        }
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The text for people, styled.
+    pub(crate) fn render(&self) -> String {
+        let mut text = String::new();
+        for warning in &self.warnings {
+            render_defect(&mut text, &WARNING, &self.source, warning);
+        }
+        text
+    }
+
+    /// The list for programs, in which each is as a defect.
+    pub(crate) fn to_json(&self) -> Value {
+        self.warnings.iter().map(|warning| warning.to_json(Some(&self.source))).collect()
+    }
 }
 
 /// A defect with its place in `source`.
@@ -264,12 +312,16 @@ fn code_help(code: &str) -> Option<&'static str> {
     }
 }
 
-const ERROR: Style = AnsiColor::Red.on_default().bold();
+/// What a message is: its word and the style of the word.
+struct Weight(&'static str, Style);
+
+const ERROR: Weight = Weight("error", AnsiColor::Red.on_default().bold());
+const WARNING: Weight = Weight("warning", AnsiColor::Yellow.on_default().bold());
 const BOLD: Style = Style::new().bold();
 const FRAME: Style = AnsiColor::Blue.on_default().bold();
 
-fn render_defect(out: &mut String, source: &Source, defect: &Defect) {
-    render_head(out, defect.code, &defect.message);
+fn render_defect(out: &mut String, weight: &Weight, source: &Source, defect: &Defect) {
+    render_head(out, weight, defect.code, &defect.message);
     let name = source.name.display().to_string();
     let name = text::line(&name);
     let Some(span) = &defect.span else {
@@ -285,14 +337,15 @@ fn render_defect(out: &mut String, source: &Source, defect: &Defect) {
     let _ = writeln!(out, "{:margin$} {FRAME}|{FRAME:#}", "");
     let _ = writeln!(out, "{FRAME}{number:>margin$} |{FRAME:#} {}", at.shown);
     let (caret, carets) = (at.caret, "^".repeat(at.carets));
-    let _ = writeln!(out, "{:margin$} {FRAME}|{FRAME:#} {:caret$}{ERROR}{carets}{ERROR:#}", "", "");
+    let style = weight.1;
+    let _ = writeln!(out, "{:margin$} {FRAME}|{FRAME:#} {:caret$}{style}{carets}{style:#}", "", "");
     render_notes(out, margin + 1, defect);
     out.push('\n');
 }
 
-fn render_head(out: &mut String, code: Option<&str>, message: &str) {
+fn render_head(out: &mut String, Weight(word, style): &Weight, code: Option<&str>, message: &str) {
     let code = code.map(|code| format!("[{code}]")).unwrap_or_default();
-    let _ = writeln!(out, "{ERROR}error{code}{ERROR:#}{BOLD}: {}{BOLD:#}", text::lines(message));
+    let _ = writeln!(out, "{style}{word}{code}{style:#}{BOLD}: {}{BOLD:#}", text::lines(message));
 }
 
 fn render_notes(out: &mut String, margin: usize, defect: &Defect) {

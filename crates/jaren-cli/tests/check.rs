@@ -20,7 +20,10 @@ fn every_format_is_known_by_its_own_member() {
         let said = sandbox.jaren("check document.json").code(0);
         assert_eq!(said.out, format!("document.json: a {name} without defects\n"));
         let json = sandbox.jaren("check document.json --json").code(0).json();
-        assert_eq!(json, [value!({"type": "checked", "file": "document.json", "format": name})]);
+        assert_eq!(
+            json,
+            [value!({"type": "checked", "file": "document.json", "format": name, "warnings": []})]
+        );
     }
     sandbox.jaren_with("check -", ONE_STEP).code(0);
 }
@@ -58,6 +61,24 @@ fn every_defect_is_shown_in_place_with_a_caret() {
     assert_eq!(defects.as_array().unwrap().len(), 2);
     let first = defects.at(0).unwrap();
     assert_eq!((first.get("line"), first.get("column")), (Some(&value!(2)), Some(&value!(53))));
+}
+
+#[test]
+fn what_is_allowed_and_probably_a_slip_is_warned_of() {
+    let sandbox = Sandbox::new();
+    let text = REVIEW.replace("$.payload.accept", "$payload.accept");
+    assert_ne!(text, REVIEW);
+    sandbox.write("flow.json", &text);
+    let said = sandbox.jaren("check flow.json").code(0).complains("warning[JL0001]").complains("'$.payload'");
+    assert_eq!(said.out, "flow.json: a workflow without defects, but 1 warning\n");
+    sandbox.jaren("check flow.json --strict").code(3).complains("warning[JL0001]");
+    let said = sandbox.jaren("check flow.json --strict --json").code(3);
+    let [checked] = &said.json()[..] else { panic!("{said:?}") };
+    let warning = checked.get("warnings").and_then(|warnings| warnings.at(0)).unwrap();
+    assert_eq!(warning.get("code"), Some(&value!("JL0001")));
+    assert!(warning.get("line").is_some_and(|line| line.as_f64().is_some()));
+    sandbox.write("flow.json", REVIEW);
+    sandbox.jaren("check flow.json --strict").code(0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! `jaren check`: every defect of a document, whichever of the formats it is in.
+//! `jaren check`: every defect of a document, whichever of the formats it is in, and warnings about one without.
 
 use jaren::flow::dag::Dag;
+use jaren::flow::lint::lint;
 use jaren::flow::machine::Machine;
 use jaren::flow::statechart::Statechart;
 use jaren::flow::workflow::Workflow;
@@ -10,8 +11,8 @@ use jaren::json::{Report, Value, value};
 use crate::args;
 use crate::exit::Exit;
 use crate::input::{self, Document};
-use crate::output::Output;
-use crate::problem::{Defect, Problem, Source, report_defects};
+use crate::output::{Output, tell};
+use crate::problem::{Defect, Problem, Source, Warnings, report_defects};
 use crate::tasks_file;
 use crate::text;
 
@@ -56,7 +57,7 @@ impl Format {
     }
 }
 
-/// Checks a document; a defect is a problem that names all of them.
+/// Checks a document; a defect is a problem that names all of them. Warnings are none, unless the arguments are strict.
 pub(crate) fn check(arguments: &args::Check, output: &mut Output) -> Result<Exit, Problem> {
     let document = input::document(&arguments.file)?;
     let name = arguments.file.display().to_string();
@@ -66,9 +67,18 @@ pub(crate) fn check(arguments: &args::Check, output: &mut Output) -> Result<Exit
         None => format.compile(&document.value, &DeclaredTasks),
     };
     checked.map_err(|report| refused(format.name(), &document, &report))?;
-    let object = value!({ "type": "checked", "file": name.as_str(), "format": format.name() });
-    output.print(&object, || format!("{}: a {} without defects\n", text::line(&name), format.name()));
-    Ok(Exit::Success)
+    let warnings = Warnings::new(&document.source, &lint(&document.value));
+    if !output.is_json() {
+        tell(&warnings.render());
+    }
+    let object = value!({
+        "type": "checked", "file": name.as_str(), "format": format.name(), "warnings": warnings.to_json()
+    });
+    output.print(&object, || {
+        let but = if warnings.is_empty() { String::new() } else { format!(", but {}", warnings.counted()) };
+        format!("{}: a {} without defects{but}\n", text::line(&name), format.name())
+    });
+    Ok(if arguments.strict && !warnings.is_empty() { Exit::Document } else { Exit::Success })
 }
 
 /// The problem of a document that does not compile.
