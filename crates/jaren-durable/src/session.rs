@@ -203,6 +203,9 @@ impl Session {
         if change.head() != self.head {
             return Err(CommitError::Conflict(self.outdated(&change)));
         }
+        if let Some(task) = self.ended_scope(&change).await? {
+            return Err(CommitError::Ended(task));
+        }
         let looked = self.look(&change).await?;
         let plan = Plan::new(&self.view, &self.labels, &change, &looked)?;
         if plan.is_empty()

@@ -197,7 +197,7 @@ async fn an_owner_must_be_alive_and_go_on() {
     assert_eq!((owner.conversation_id, owner.task_id), (1, started.id));
 }
 
-// H8, H29: a terminal record is a receipt, and what belonged to the task ends with it.
+// H8, H29, A37: a terminal record is a receipt, what belonged to the task ends with it, and nothing new belongs to it.
 #[tokio::test]
 async fn a_task_ends_with_its_documents() {
     let (storage, mut session) = fresh().await;
@@ -223,6 +223,13 @@ async fn a_task_ends_with_its_documents() {
     let mut change = other.change();
     let error = other.put_task(&mut change, &started).await.unwrap_err();
     assert_eq!(error.to_string(), format!("task {} is already terminal", ended.id));
+    let (mut scratch, mut line) = (other.change(), other.change());
+    scratch.put(&SCRATCH.within(mine), value!({}));
+    line.put_member(&LINES.within(mine), "2", value!({}));
+    for late in [scratch, line] {
+        let error = other.commit(late).await.unwrap_err();
+        assert!(error.to_string().starts_with("task 2 is terminal"), "{error}");
+    }
     let page = other.tasks(&TasksQuery::of_status("pending")).await.unwrap();
     assert!(page.items.is_empty());
     let page = other.tasks(&TasksQuery::of_status("terminal")).await.unwrap();
@@ -292,9 +299,9 @@ async fn conversations_and_tasks_are_listed_by_what_they_are() {
     (other.kind, other.background) = ("test.other".to_owned(), true);
     let other = session.create_task(&mut change, other).await.unwrap(); // 5
     session.create_conversation(&mut change, Some(other)).await.unwrap(); // 6
-    let mut owned = new_task(1);
-    owned.owner = Some(owner.id);
-    session.create_task(&mut change, owned).await.unwrap(); // 7
+    let mut child = new_task(1);
+    child.owner = Some(owner.id);
+    session.create_task(&mut change, child).await.unwrap(); // 7
     commit(&mut session, change).await;
     let sleeping = TaskState::Sleeping { checkpoint: value!({}), until: 9 };
     let noted = owner.memo("m", value!(1)).unwrap().advance(running("one"), at(1)).unwrap();

@@ -66,6 +66,9 @@ pub enum CommitError {
         #[source]
         source: BodyError,
     },
+    /// The change sets a document in the scope of a task that has ended (durable A37); nothing was changed.
+    #[error("task {0} is terminal, and its scope has ended with it")]
+    Ended(u64),
     /// The handle could not be read; nothing was changed.
     #[error(transparent)]
     Session(#[from] SessionError),

@@ -1,12 +1,12 @@
 //! Task records in a session: what a change may do to them (durable A11, A27, A29, A35, B32).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_json::Value;
 
 use super::conversations::{RecordError, decode, encode, key};
-use super::{Draft, Session};
-use crate::{Family, Scope, Seq, Task, TaskError, TaskState};
+use super::{Draft, Intent, Session};
+use crate::{Family, Scope, Seq, SessionError, Task, TaskError, TaskState};
 
 pub(super) const TASKS: Family = Family::new("jaren.task", 1).current();
 /// Tasks by the caller's own key.
@@ -65,6 +65,24 @@ impl Session {
         let address = TASKS.address(&key(id));
         self.value(address.clone(), TASKS.form()).await?; // to know it
         Ok(self.known(&address).map(|(seq, _)| seq))
+    }
+
+    /// A task that has ended, if the change sets a document in its scope.
+    pub(super) async fn ended_scope(&mut self, change: &Draft) -> Result<Option<u64>, SessionError> {
+        let mut scopes = BTreeSet::new();
+        for (address, intent) in change.documents() {
+            if let (Scope::Task(task), Intent::Put { .. }) = (address.scope(), intent) {
+                scopes.insert(task);
+            }
+        }
+        for task in scopes {
+            let record = self.value(TASKS.address(&key(task)), TASKS.form()).await?;
+            let status = record.as_ref().and_then(|record| record.get("state")?.get("status")?.as_str());
+            if status == Some("terminal") {
+                return Ok(Some(task));
+            }
+        }
+        Ok(None)
     }
 
     async fn task_in(&mut self, change: &Draft, id: u64) -> Result<Option<Task>, RecordError> {
