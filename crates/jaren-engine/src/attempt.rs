@@ -13,7 +13,7 @@ use std::time::Duration;
 use jaren_host::{Clock, Random, SystemClock, SystemRandom};
 use jaren_json::{Str, Value};
 use tokio::sync::watch;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use crate::context::TaskContext;
 use crate::core::Record;
@@ -31,6 +31,8 @@ pub(crate) struct Lent {
     pub(crate) grace: Duration,
     pub(crate) resources: Resources,
     pub(crate) teller: Teller,
+    /// The span of the drive.
+    pub(crate) span: Span,
 }
 
 impl Default for Lent {
@@ -41,6 +43,7 @@ impl Default for Lent {
             grace: Duration::ZERO,
             resources: Resources::new(),
             teller: Teller::default(),
+            span: Span::none(),
         }
     }
 }
@@ -69,7 +72,13 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
-    pub(crate) async fn run(mut self) -> Answer {
+    /// Executes it, within the span of its drive.
+    pub(crate) fn run(self) -> impl Future<Output = Answer> {
+        let span = self.context.lent.span.clone();
+        self.attempts().instrument(span)
+    }
+
+    async fn attempts(mut self) -> Answer {
         let Some(task) = self.task.take() else {
             // The compiler has checked every task, so this speaks of a bug, but not by a panic.
             let failure = Failure::new("the task has no handler").with_code("JF0018");
@@ -154,7 +163,7 @@ impl Execution {
             }
             Code::Blocking(handler) => {
                 let handler = Arc::clone(handler);
-                let (held, span) = (self.threads.subscribe(), tracing::Span::current());
+                let (held, span) = (self.threads.subscribe(), Span::current());
                 let thread = tokio::task::spawn_blocking(move || {
                     let answer = span.in_scope(|| {
                         catch_unwind(AssertUnwindSafe(|| handler(context, with, input)))

@@ -104,7 +104,8 @@ impl Run {
                 }
             }
         };
-        let ended = pilot.fly(&drive).instrument(observe::drive_span(&self.id)).await;
+        let span = observe::drive_span(&self.id);
+        let ended = pilot.fly(&drive, span.clone()).instrument(span).await;
         let (session, attempts) = pilot.into_parts();
         self.attempts = attempts;
         if let Some(session) = session {

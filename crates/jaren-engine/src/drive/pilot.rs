@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jaren_durable::{Seq, Session, StorageError};
 use jaren_json::{Str, Value};
 use tokio::task::JoinError;
+use tracing::Span;
 
 use super::ledger::{Flight, Flown, Landing, Ledger};
 use super::{Drive, Status, Timers};
@@ -141,9 +142,10 @@ impl Pilot {
         Ok(true)
     }
 
-    /// Drives until the run rests, ends, fails or is interrupted; every task is joined before it returns.
-    pub(crate) async fn fly(&mut self, drive: &Drive) -> Result<Status, EngineError> {
-        self.lend(drive)?;
+    /// Drives until the run rests, ends, fails or is interrupted; every task is joined before it returns. It happens in
+    /// the span, and so do its tasks.
+    pub(crate) async fn fly(&mut self, drive: &Drive, span: Span) -> Result<Status, EngineError> {
+        self.lend(drive, span)?;
         self.board().await?;
         let mut grace = std::pin::pin!(tokio::time::sleep(self.engine.grace));
         loop {
@@ -175,14 +177,14 @@ impl Pilot {
     }
 
     /// Gathers what the tasks of this drive are lent. What they cannot do without must be there.
-    fn lend(&mut self, drive: &Drive) -> Result<(), EngineError> {
+    fn lend(&mut self, drive: &Drive, span: Span) -> Result<(), EngineError> {
         let Inner { clock, random, grace, resources, tasks, .. } = &*self.engine;
         let teller = Teller::new(self.run.clone(), drive.observer.clone());
         self.watched = teller.is_watched();
         let resources = drive.resources.or(resources);
         limits::check_resources(self.state.workflow(), tasks, &resources)?;
         let (clock, random, grace) = (clock.clone(), random.clone(), *grace);
-        self.lent = Arc::new(Lent { clock, random, grace, resources, teller });
+        self.lent = Arc::new(Lent { clock, random, grace, resources, teller, span });
         Ok(())
     }
 

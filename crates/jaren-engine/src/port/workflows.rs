@@ -178,7 +178,8 @@ fn live(call: &Call) -> Result<(), RunError> {
 /// What the tasks of one call are lent.
 pub(super) fn lent(run: &Arc<str>, drive: &Drive) -> Arc<Lent> {
     let teller = Teller::new(run.clone(), drive.observer.clone());
-    Arc::new(Lent { teller, resources: drive.resources.clone(), ..Lent::default() })
+    let (resources, span) = (drive.resources.clone(), tracing::Span::current());
+    Arc::new(Lent { teller, resources, span, ..Lent::default() })
 }
 
 fn interrupted() -> RunError {

@@ -13,9 +13,17 @@ use tracing::{Metadata, Subscriber};
 
 use crate::support::{World, fork, waiting};
 
-/// `name{field=value …}` of every span and event of the engine.
+/// `name field=value …` of every span and event of the engine, and `child < parent` of every span in another.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<String>>>);
+struct Seen(Arc<Mutex<Log>>);
+
+#[derive(Default)]
+struct Log {
+    lines: Vec<String>,
+    spans: Vec<&'static str>,
+    /// The spans that are entered, by their numbers. All of it is one thread's.
+    entered: Vec<usize>,
+}
 
 struct Shown(String);
 
@@ -32,10 +40,16 @@ impl Subscriber for Seen {
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
-        let mut shown = Shown(span.metadata().name().to_owned());
+        let name = span.metadata().name();
+        let mut shown = Shown(name.to_owned());
         span.record(&mut shown);
-        self.0.lock().unwrap().push(shown.0);
-        Id::from_u64(1)
+        let mut log = self.0.lock().unwrap();
+        if let Some(parent) = log.entered.last().map(|id| log.spans[*id]) {
+            log.lines.push(format!("{name} < {parent}"));
+        }
+        log.lines.push(shown.0);
+        log.spans.push(name);
+        Id::from_u64(log.spans.len() as u64)
     }
 
     fn record(&self, _: &Id, _: &Fields<'_>) {}
@@ -45,12 +59,16 @@ impl Subscriber for Seen {
     fn event(&self, event: &tracing::Event<'_>) {
         let mut shown = Shown(event.metadata().name().to_owned());
         event.record(&mut shown);
-        self.0.lock().unwrap().push(shown.0);
+        self.0.lock().unwrap().lines.push(shown.0);
     }
 
-    fn enter(&self, _: &Id) {}
+    fn enter(&self, id: &Id) {
+        self.0.lock().unwrap().entered.push(usize::try_from(id.into_u64()).unwrap() - 1);
+    }
 
-    fn exit(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {
+        self.0.lock().unwrap().entered.pop();
+    }
 }
 
 #[tokio::test]
@@ -74,7 +92,7 @@ async fn spans_and_events_have_stable_names_and_no_values() {
     let mut run = engine.start(Start::new(fork("flaky", "add"), value!("secret")).id("s")).await.unwrap();
     run.drive(Drive::new()).await.unwrap_err();
 
-    let seen = seen.0.lock().unwrap().clone();
+    let seen = std::mem::take(&mut seen.0.lock().unwrap().lines);
     let names: BTreeSet<&str> = seen.iter().map(|line| line.split(' ').next().unwrap()).collect();
     let expected = [
         "jaren.drive",
@@ -98,4 +116,9 @@ async fn spans_and_events_have_stable_names_and_no_values() {
     has("jaren.task.started run=\"r\" state=\"/states/begin\" visit=1 node=\"task\" attempt=1");
     has("jaren.run.failed run=\"s\" code=\"JF2006\" state=\"/states/begin\" node=\"left\"");
     assert!(!seen.iter().any(|line| line.contains("secret")), "{seen:#?}");
+    // Every attempt is within its drive: one task alone, two side by side, and one of them twice.
+    let within = |line: &&String| line.starts_with("jaren.task <");
+    assert!(seen.iter().filter(within).all(|line| line == "jaren.task < jaren.drive"), "{seen:#?}");
+    let tasks = seen.iter().filter(|line| line.starts_with("jaren.task run"));
+    assert_eq!((seen.iter().filter(within).count(), tasks.count()), (5, 5));
 }
