@@ -193,7 +193,7 @@ async fn remover() {
                 _ => SessionBatch::after(id(number), Seq::new(seq - 1)),
             };
             let body = Body::base(&value!({"n": seq.to_string()})).unwrap();
-            let retention = if seq % 2 == 0 { Retention::Bulk } else { Retention::Full };
+            let retention = if seq.is_multiple_of(2) { Retention::Bulk } else { Retention::Full };
             let address = Address::member("test.each", format!("{}", seq % 50));
             part.writes.push(Write::Base { address, retention, version: 1, body });
             part.labels.push(("n".into(), Some(seq.to_string().into())));
