@@ -1,12 +1,15 @@
 //! Joins of two `$for` bindings by a table, where that cannot be told from scanning (`compile::join`).
 
+use std::slice;
+
 use jaren_json::Value;
 
 use super::barrier::Table;
-use super::item::{Got, Item, Seq};
+use super::item::{Got, Item, Lent, Seq};
 use super::{KEPT, Next, Run, Stop};
 use crate::budget::{Budget, Spent};
 use crate::error::EvalError;
+use crate::path::Sight;
 use crate::plan::{Binding, Comparison, Expr, Flwor, Join, JoinSide, Kind, Test};
 
 /// The items of the joined source.
@@ -19,11 +22,11 @@ pub(super) struct Joined<'a> {
 }
 
 impl<'a> Joined<'a> {
-    fn add(&mut self, key: Item<'a>, item: Item<'a>, work: &Budget) -> Result<(), Spent> {
+    fn add(&mut self, key: &[Option<Item<'a>>], item: Lent<'_, 'a>, work: &Budget) -> Result<(), Spent> {
         work.spend(KEPT)?;
         let number = self.items.len();
-        self.items.push((item, None));
-        let (at, new) = self.table.place(&[Some(key)], work)?;
+        self.items.push((item.into_item(), None));
+        let (at, new) = self.table.place(key, work)?;
         if new {
             self.ends.push((number, number));
         } else if let Some((_, last)) = self.ends.get_mut(at) {
@@ -55,15 +58,24 @@ impl<'a> Run<'a> {
             *joined = Some(self.table(binding, inner)?);
         }
         let Some(joined) = joined else { return Ok(()) };
-        let keys = self.seq(outer)?;
-        // Several keys may select an item by more than one of them, and it comes once, in the order of the source.
-        if keys.len() > 1 {
-            return self.scan(phrase, binding, next);
-        }
-        let Some(key) = keys.into_vec().pop() else { return Ok(()) };
+        let key = match self.sight(outer) {
+            Sight::At(value) => {
+                self.step(outer)?;
+                Item::Ref(value)
+            }
+            Sight::Nowhere => return Ok(self.step(outer)?),
+            Sight::Hidden => match self.seq(outer)? {
+                Seq::Empty => return Ok(()),
+                Seq::One(item) => item,
+                // Several keys may select an item by more than one of them, and it comes once, in the order of the source.
+                Seq::Many(_) => return self.scan(phrase, binding, next),
+            },
+        };
         let found = match Key::of(key.value()) {
             Key::Plain => {
-                joined.table.find(&[Some(key)], &self.work).map_err(|Spent| self.spent(outer.place))?
+                let key = Some(key);
+                let found = joined.table.find(slice::from_ref(&key), &self.work);
+                found.map_err(|Spent| self.spent(outer.place))?
             }
             Key::Never => None,
             Key::Container => return self.scan(phrase, binding, next),
@@ -71,7 +83,7 @@ impl<'a> Run<'a> {
         let mut at = found.and_then(|at| joined.ends.get(at)).map(|(first, _)| *first);
         while let Some((item, following)) = at.and_then(|at| joined.items.get(at)) {
             at = *following;
-            self.set(binding.slot, Seq::One(item.clone()));
+            self.set_lent(binding.slot, item.lend());
             if self.all(rest)? {
                 next(self)?;
             }
@@ -84,12 +96,17 @@ impl<'a> Run<'a> {
         let mut joined = Joined { table: Table::new(1), items: Vec::new(), ends: Vec::new() };
         let ended = self.each(&binding.source, false, |run, item| {
             run.set_lent(binding.slot, item);
-            let Got::One(key) = run.one(key)? else { return Ok(()) };
+            let key = if let Sight::At(value) = run.sight(key) {
+                run.step(key)?;
+                Item::Ref(value)
+            } else {
+                let Got::One(key) = run.one(key)? else { return Ok(()) };
+                key
+            };
             // No container equals a plain key, and a container on the other side scans.
             if matches!(Key::of(key.value()), Key::Plain) {
-                joined
-                    .add(key, item.into_item(), &run.work)
-                    .map_err(|Spent| run.spent(binding.source.place))?;
+                let added = joined.add(&[Some(key)], item, &run.work);
+                added.map_err(|Spent| run.spent(binding.source.place))?;
             }
             Ok(())
         });

@@ -1,9 +1,11 @@
 //! Order: the barrier `$orderby` (section 6.6).
 //!
-//! Keys and variables of all rows stand in two flat lists. What is sorted are small marks: the beginning of a row's first
-//! key as a number that orders as the key does, and the row's position. Only rows of equal beginnings look at their keys.
+//! Keys and variables of all rows stand in two flat lists. What is sorted are marks, which are numbers: the beginning of a
+//! row's key as a number that orders as the key does, before the row's position. First by the first key; then the rows among
+//! which it does not decide by the next one.
 
 use std::cmp::Ordering;
+use std::iter;
 
 use jaren_json::Value;
 
@@ -11,72 +13,74 @@ use super::compare::key_order;
 use super::item::{Got, Item, Seq};
 use super::{KEPT, Next, Run, Stop};
 use crate::error::{EvalError, ORDER};
+use crate::path::Sight;
 use crate::plan::{Order, OrderKey};
 
 /// The tuples that wait to be ordered.
 #[derive(Default)]
 pub(super) struct Rows<'a> {
-    marks: Vec<(u64, usize)>,
+    len: usize,
     keys: Vec<Option<Item<'a>>>,
     kept: Vec<Seq<'a>>,
-    /// Whether a first key was a number, and whether one was a text.
-    met: (bool, bool),
 }
 
 impl<'a> Run<'a> {
     /// Adds the current tuple to the rows.
     pub(super) fn add_row(&mut self, order: &'a Order, rows: &mut Rows<'a>) -> Result<(), EvalError> {
-        for (position, OrderKey { key, place, .. }) in order.keys.iter().enumerate() {
-            let item = match self.one(key)? {
-                Got::None => None,
-                Got::One(item) if matches!(item.value(), Value::Number(_) | Value::String(_)) => Some(item),
-                got => {
-                    let message =
-                        format!("expected nothing, a number or a text to order by, found {}", got.describe());
-                    return Err(self.fail(ORDER, *place, message));
-                }
-            };
-            if position == 0 {
-                rows.mark(order, item.as_ref().map(Item::value));
+        for key in &order.keys {
+            if let Sight::At(value @ (Value::Number(_) | Value::String(_))) = self.sight(&key.key) {
+                self.step(&key.key)?;
+                rows.keys.extend(iter::once_with(|| Some(Item::Ref(value))));
+            } else {
+                let item = self.order_key(key)?;
+                rows.keys.push(item);
             }
-            rows.keys.push(item);
         }
         if let Some(first) = order.keys.first() {
             self.spend(KEPT * (order.keys.len() + order.kept.len()), first.place)?;
         }
         rows.kept.extend(order.kept.iter().map(|slot| self.slot(*slot).clone()));
+        rows.len += 1;
         Ok(())
+    }
+
+    fn order_key(
+        &mut self,
+        OrderKey { key, place, .. }: &'a OrderKey,
+    ) -> Result<Option<Item<'a>>, EvalError> {
+        match self.one(key)? {
+            Got::None => Ok(None),
+            Got::One(item) if matches!(item.value(), Value::Number(_) | Value::String(_)) => Ok(Some(item)),
+            got => {
+                let message =
+                    format!("expected nothing, a number or a text to order by, found {}", got.describe());
+                Err(self.fail(ORDER, *place, message))
+            }
+        }
     }
 
     /// Calls `next` with each row's tuple in order; the sort is stable.
     pub(super) fn ordered(
         &mut self,
         order: &'a Order,
-        rows: Rows<'a>,
+        mut rows: Rows<'a>,
         next: Next<'_, 'a>,
     ) -> Result<(), Stop> {
-        let Rows { mut marks, keys, mut kept, met } = rows;
-        let width = order.keys.len();
-        let keys_of =
-            |row: usize| keys.get(row * width..).and_then(|keys| keys.get(..width)).unwrap_or_default();
-        let mut mixed = order.keys.first().filter(|_| met == (true, true));
-        let mut compare = |left: &(u64, usize), right: &(u64, usize)| {
-            let by_key = || row_order(order, keys_of(left.1), keys_of(right.1), &mut mixed);
-            left.0.cmp(&right.0).then_with(by_key).then(left.1.cmp(&right.1))
-        };
-        if order.keys.iter().any(|key| key.collation.is_some()) {
-            marks = merge_sorted(marks, &mut compare);
+        let mut marks: Vec<Mark> = (0..rows.len).map(|row| Mark::new(0, row)).collect();
+        let sorted = if order.keys.iter().any(|key| key.collation.is_some()) {
+            rows.merge(order, &mut marks)
         } else {
-            marks.sort_unstable_by(compare);
-        }
-        if let Some(key) = mixed {
+            rows.sort(order, &mut marks)
+        };
+        if let Err(Mixed(key)) = sorted {
             return Err(self.fail(ORDER, key.place, "a number and a text have no order").into());
         }
         let variables = order.kept.len();
-        for (_, row) in marks {
+        for mark in marks {
             for (position, slot) in order.kept.iter().enumerate() {
-                let value = kept
-                    .get_mut(row * variables + position)
+                let value = rows
+                    .kept
+                    .get_mut(mark.row() * variables + position)
                     .map(|value| std::mem::replace(value, Seq::Empty));
                 self.set(*slot, value.unwrap_or(Seq::Empty));
             }
@@ -86,34 +90,104 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Rows<'_> {
-    /// Marks a row by its first key.
-    fn mark(&mut self, order: &Order, key: Option<&Value>) {
-        let Some(OrderKey { descending, empty_greatest, collation, .. }) = order.keys.first() else { return };
-        let beginning = match key {
-            _ if collation.is_some() => 0,
-            None => {
-                if *empty_greatest {
-                    u64::MAX
-                } else {
-                    0
+/// A number and a text are to be ordered by this key.
+struct Mixed<'k>(&'k OrderKey);
+
+impl<'a> Rows<'a> {
+    fn keys_of(&self, order: &Order, row: usize) -> &[Option<Item<'a>>] {
+        let width = order.keys.len();
+        self.keys.get(row * width..).and_then(|keys| keys.get(..width)).unwrap_or_default()
+    }
+
+    /// Sorts by one key after the other, each time only the rows among which those before it do not decide.
+    fn sort<'k>(&self, order: &'k Order, marks: &mut [Mark]) -> Result<(), Mixed<'k>> {
+        let mut pending = vec![(0..marks.len(), 0)];
+        while let Some((range, level)) = pending.pop() {
+            let (Some(key), Some(marks)) = (order.keys.get(level), marks.get_mut(range.clone())) else {
+                continue;
+            };
+            let (mut numbers, mut texts) = (false, false);
+            for mark in marks.iter_mut() {
+                let item = self.keys.get(mark.row() * order.keys.len() + level).and_then(Option::as_ref);
+                let value = item.map(Item::value);
+                numbers |= matches!(value, Some(Value::Number(_)));
+                texts |= matches!(value, Some(Value::String(_)));
+                *mark = Mark::new(beginning(value, key), mark.row());
+            }
+            if numbers && texts {
+                return Err(Mixed(key));
+            }
+            marks.sort_unstable();
+            let mut from = range.start;
+            for run in marks.chunk_by_mut(|a, b| a.beginning() == b.beginning()) {
+                let range = from..from + run.len();
+                from = range.end;
+                match run {
+                    [first, _, ..] if !texts || is_whole_text(first.beginning(), key) => {
+                        pending.push((range, level + 1));
+                    }
+                    [_, _, ..] => self.sort_texts(order, run, level)?,
+                    _ => {}
                 }
             }
-            Some(Value::Number(number)) => {
-                self.met.0 = true;
-                number_beginning(*number)
-            }
-            Some(Value::String(text)) => {
-                self.met.1 = true;
-                text_beginning(text)
-            }
-            Some(_) => 0, // refused before
-        };
-        self.marks.push((
-            if *descending && collation.is_none() { !beginning } else { beginning },
-            self.marks.len(),
-        ));
+        }
+        Ok(())
     }
+
+    /// Sorts rows whose texts are longer than marks tell.
+    fn sort_texts<'k>(&self, order: &'k Order, run: &mut [Mark], level: usize) -> Result<(), Mixed<'k>> {
+        let mut mixed = None;
+        let keys_of = |mark: &Mark| self.keys_of(order, mark.row()).get(level..).unwrap_or_default();
+        let keys = order.keys.get(level..).unwrap_or_default();
+        run.sort_unstable_by(|a, b| {
+            row_order(keys, keys_of(a), keys_of(b), &mut mixed).then(a.row().cmp(&b.row()))
+        });
+        mixed.map_or(Ok(()), |key| Err(Mixed(key)))
+    }
+
+    /// The same where a key has an order of its host.
+    fn merge<'k>(&self, order: &'k Order, marks: &mut Vec<Mark>) -> Result<(), Mixed<'k>> {
+        let kinds = |kind: fn(&Value) -> bool| {
+            self.keys.iter().step_by(order.keys.len().max(1)).flatten().any(|item| kind(item.value()))
+        };
+        let mixed_first = kinds(|value| matches!(value, Value::Number(_)))
+            && kinds(|value| matches!(value, Value::String(_)));
+        let mut mixed = order.keys.first().filter(|_| mixed_first);
+        let mut compare = |a: &Mark, b: &Mark| {
+            row_order(&order.keys, self.keys_of(order, a.row()), self.keys_of(order, b.row()), &mut mixed)
+        };
+        *marks = merge_sorted(std::mem::take(marks), &mut compare);
+        mixed.map_or(Ok(()), |key| Err(Mixed(key)))
+    }
+}
+
+/// The beginning of a key and, below it, the position of its row: one number, which is compared at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Mark(u128);
+
+impl Mark {
+    fn new(beginning: u64, row: usize) -> Self {
+        Self(u128::from(beginning) << 64 | row as u128)
+    }
+
+    fn beginning(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    fn row(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The beginning of a key: it orders as the key does, as far as it goes.
+fn beginning(key: Option<&Value>, OrderKey { descending, empty_greatest, .. }: &OrderKey) -> u64 {
+    let ascending = match key {
+        Some(Value::Number(number)) => number_beginning(*number),
+        Some(Value::String(text)) => text_beginning(text),
+        _ if *empty_greatest => u64::MAX,
+        _ => 0,
+    };
+    if *descending { !ascending } else { ascending }
 }
 
 /// A number as an unsigned one of the same order: a NaN is less than the others, and both zeros are one.
@@ -127,13 +201,25 @@ fn number_beginning(number: f64) -> u64 {
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
-/// The first eight bytes of a text; UTF-8 orders as code points do.
+/// How many bytes of a text its beginning has; the last byte tells how many there are.
+const TEXT_BYTES: usize = 7;
+/// That byte where there are more.
+const MORE: u8 = 9;
+
+/// The first bytes of a text, then whether there are more: UTF-8 orders as code points do. Never the least nor the greatest
+/// number of all.
 fn text_beginning(text: &str) -> u64 {
     let mut bytes = [0; 8];
-    for (byte, of_text) in bytes.iter_mut().zip(text.bytes()) {
+    for (byte, of_text) in bytes.iter_mut().zip(text.bytes().take(TEXT_BYTES)) {
         *byte = of_text;
     }
-    u64::from_be_bytes(bytes)
+    u64::from_be_bytes(bytes) | u64::from(u8::try_from(text.len() + 1).map_or(MORE, |len| len.min(MORE)))
+}
+
+/// Whether the beginning of a text is all of it.
+fn is_whole_text(beginning: u64, OrderKey { descending, .. }: &OrderKey) -> bool {
+    let ascending = if *descending { !beginning } else { beginning };
+    ascending & 0xFF < u64::from(MORE)
 }
 
 /// A stable sort that takes any order: the sort of the standard library may panic where one contradicts itself, as that of
@@ -168,13 +254,13 @@ fn merge<T>(left: Vec<T>, right: Vec<T>, order: &mut dyn FnMut(&T, &T) -> Orderi
 }
 
 /// The order of two rows by their keys; the first key found to hold a number and a text is left in `mixed`.
-fn row_order<'a>(
-    order: &'a Order,
+fn row_order<'k>(
+    keys: &'k [OrderKey],
     left: &[Option<Item<'_>>],
     right: &[Option<Item<'_>>],
-    mixed: &mut Option<&'a OrderKey>,
+    mixed: &mut Option<&'k OrderKey>,
 ) -> Ordering {
-    for (key, (left, right)) in order.keys.iter().zip(left.iter().zip(right)) {
+    for (key, (left, right)) in keys.iter().zip(left.iter().zip(right)) {
         let found = match (left, right) {
             (None, None) => Ordering::Equal,
             (None, Some(_)) if key.empty_greatest => Ordering::Greater,
@@ -204,7 +290,11 @@ fn row_order<'a>(
 
 #[cfg(test)]
 mod tests {
+    use jaren_json::value;
+
     use super::*;
+    use crate::place::Places;
+    use crate::plan::{Expr, Kind};
 
     #[test]
     fn beginnings_order_as_keys_do() {
@@ -214,8 +304,50 @@ mod tests {
         assert!(beginnings.is_sorted_by(|a, b| a < b));
         assert!(beginnings.iter().all(|beginning| *beginning > 0 && *beginning < u64::MAX));
         assert_eq!(number_beginning(-0.0), number_beginning(0.0));
-        let texts = ["", "a", "aa", "ab", "b", "é", "\u{e000}", "😀"];
+        let texts = ["", "\0", "a", "a\0", "aa", "ab", "abcdefg", "abcdefg\0", "b", "é", "\u{e000}", "😀"];
         assert!(texts.map(text_beginning).is_sorted_by(|a, b| a < b));
+        assert!(texts.map(text_beginning).iter().all(|beginning| *beginning > 0 && *beginning < u64::MAX));
         assert_eq!(text_beginning("abcdefgh"), text_beginning("abcdefghi"));
+    }
+
+    #[test]
+    fn marks_sort_as_keys_do() {
+        let numbers = [value!(0), value!(-0.0), value!(1), value!(-2.5), Value::Number(f64::NAN)];
+        let texts = ["", "a", "a\0", "abcdefg", "abcdefg\0", "abcdefgh", "abcdefgi", "é"].map(Value::from);
+        let pools = [&numbers[..], &texts[..], &texts[4..]];
+        let mut state = 1_u32;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            usize::try_from(state >> 8).unwrap() % below
+        };
+        for _ in 0..500 {
+            let keys: Vec<_> =
+                (0..=random(3)).map(|_| (random(2) == 0, random(2) == 0, pools[random(3)])).collect();
+            let order = Order {
+                keys: keys
+                    .iter()
+                    .map(|(descending, empty_greatest, _)| order_key(*descending, *empty_greatest))
+                    .collect(),
+                kept: Vec::new(),
+            };
+            let mut rows = Rows { len: random(60), ..Rows::default() };
+            for _ in 0..rows.len {
+                for (_, _, pool) in &keys {
+                    rows.keys.push(pool.get(random(pool.len() + 1)).map(Item::Ref));
+                }
+            }
+            let mut marks: Vec<Mark> = (0..rows.len).map(|row| Mark::new(0, row)).collect();
+            assert!(rows.sort(&order, &mut marks).is_ok());
+            let mut expected: Vec<usize> = (0..rows.len).collect();
+            expected.sort_by(|a, b| {
+                row_order(&order.keys, rows.keys_of(&order, *a), rows.keys_of(&order, *b), &mut None)
+            });
+            assert_eq!(marks.iter().map(|mark| mark.row()).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    fn order_key(descending: bool, empty_greatest: bool) -> OrderKey {
+        let key = Expr { place: Places::ROOT, kind: Kind::Literal(Value::Null) };
+        OrderKey { place: Places::ROOT, key, descending, empty_greatest, collation: None }
     }
 }
