@@ -1,6 +1,7 @@
 //! The tasks of one run: each is spawned, owned, cancelled and joined here.
 
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use jaren_json::{Str, Value};
 use tokio::sync::watch;
@@ -32,6 +33,8 @@ pub(crate) struct Ended {
 #[derive(Debug)]
 pub(crate) struct Crew {
     running: JoinSet<Ended>,
+    /// A task that ended where it was started.
+    ended: Option<Ended>,
     /// The threads of blocking handlers, of which each holds a receiver: an aborted task leaves its thread behind.
     threads: watch::Sender<()>,
     /// The activation whose answers count, and the token of its tasks. A run has one at a time: the next begins when
@@ -41,13 +44,17 @@ pub(crate) struct Crew {
 
 impl Default for Crew {
     fn default() -> Self {
-        Crew { running: JoinSet::new(), threads: watch::Sender::new(()), live: None }
+        Crew { running: JoinSet::new(), ended: None, threads: watch::Sender::new(()), live: None }
     }
 }
 
 impl Crew {
     pub(crate) fn is_empty(&self) -> bool {
-        self.running.is_empty() && self.threads.is_closed()
+        self.is_idle() && self.threads.is_closed()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.ended.is_none()
     }
 
     pub(crate) fn token(&mut self, activation: u64) -> CancellationToken {
@@ -62,7 +69,8 @@ impl Crew {
         self.live.as_ref().is_some_and(|(live, _)| *live == activation)
     }
 
-    /// Starts a task; `attempt` is the number of its first attempt.
+    /// Starts a task; `attempt` is the number of its first attempt. One that is `alone`, with no other to be started,
+    /// is begun in place, up to where it waits for something: most have little to do before that, and many end there.
     pub(crate) fn start(
         &mut self,
         tasks: &Tasks,
@@ -70,7 +78,9 @@ impl Crew {
         call: StartTask,
         attempt: u32,
         lent: &Arc<Lent>,
+        alone: bool,
     ) {
+        let alone = alone && self.is_idle();
         let cancel = self.token(call.activation);
         let context = context(run, &call, attempt, cancel, lent);
         let StartTask { activation, node, id, state, visit, with, input, task, .. } = call;
@@ -80,7 +90,7 @@ impl Crew {
         let threads = self.threads.clone();
         let execution = Execution { task, context, with, input, threads };
         let clock = Arc::clone(&lent.clock);
-        self.running.spawn(async move {
+        let task = async move {
             let started = clock.now();
             let mut retries = 0;
             // What a handler's future does when it is dropped may panic as well.
@@ -94,7 +104,19 @@ impl Crew {
             #[cfg(feature = "metrics")]
             crate::observe::task_ended(&name, result.is_ok(), ms);
             Ended { activation, node, id, state, visit, result, retries, ms }
-        });
+        };
+        if !alone {
+            self.running.spawn(task);
+            return;
+        }
+        let mut task = Box::pin(task);
+        // What it waits for is told the right waker when it is polled again, which is at once.
+        match task.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(ended) => self.ended = Some(ended),
+            Poll::Pending => {
+                self.running.spawn(task);
+            }
+        }
     }
 
     /// Its answers do not count any more; its tasks are asked to stop.
@@ -129,6 +151,9 @@ impl Crew {
 
     /// The next task that ended by itself; none when there is nothing left to join.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
+        if let Some(ended) = self.ended.take() {
+            return Some(ended);
+        }
         while let Some(joined) = self.running.join_next().await {
             // Only an abort is an error here: a panic of the handler is an answer. Nobody waits for an aborted task.
             if let Ok(ended) = joined {

@@ -26,6 +26,9 @@ impl Activation<'_> {
 
     /// The input: the state's query over the scope with `$.context.activation`. It must be JSON (JF2016).
     pub(super) fn input(&self, workflow: &Workflow, snapshot: &Snapshot) -> Result<Value, RunError> {
+        if !workflow.has_input(self.state) {
+            return Ok(snapshot.data()); // which is JSON, as all that a run keeps
+        }
         let context = Value::Object(self.context(snapshot));
         let input = workflow.input(self.state, snapshot.control(), &context).map_err(RunError::from_flow)?;
         if input.is_json() {

@@ -33,6 +33,7 @@ mod activation;
 mod context;
 pub(crate) mod dataflow;
 mod error;
+mod pending;
 mod rebind;
 pub(crate) mod record;
 mod restore;
@@ -41,10 +42,11 @@ mod snapshot;
 
 pub use dataflow::CONCURRENCY;
 pub use error::{Cause, RunError};
+pub use pending::Pending;
 pub(crate) use rebind::Unfit;
 pub use record::{NodeStatus, Record};
 pub use run::RunState;
-pub use snapshot::{Pending, Snapshot, Status};
+pub use snapshot::{Snapshot, Status};
 
 use jaren_json::{Str, Value};
 

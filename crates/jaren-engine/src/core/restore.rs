@@ -7,8 +7,9 @@ use jaren_json::{Object, Str, Value};
 
 use super::activation::Activation;
 use super::error::RunError;
+use super::pending::Pending;
 use super::run::RunState;
-use super::snapshot::{Pending, Snapshot, Status};
+use super::snapshot::{Snapshot, Status};
 use crate::difference;
 
 impl RunState {
@@ -34,7 +35,7 @@ impl RunState {
         let snapshot = Snapshot::checked(top.clone(), context.clone(), control, None, generation, status);
         let Some(members) = pending else { return Ok(RunState::at(workflow, run, snapshot)) };
         check_pending(&workflow, run, &snapshot, &active, &members)?;
-        let pending = Pending::checked(&workflow, &active, members);
+        let pending = Pending::checked(&workflow, &active, &members);
         Ok(RunState::at(workflow, run, snapshot.resumed(pending)))
     }
 
@@ -69,12 +70,7 @@ impl RunState {
         let active = snapshot.active();
         let activation = Activation { run, state: &active, visit: snapshot.visits(&active) };
         let input = activation.input(workflow, &snapshot)?;
-        // In its published place, before the values.
-        let members = pending.iter().flat_map(|(name, value)| {
-            let input = (name == "values").then(|| (Str::from("input"), input.clone()));
-            input.into_iter().chain([(Str::from(name), value.clone())])
-        });
-        let pending = Pending::checked(workflow, &active, members.collect());
+        let pending = Pending::checked(workflow, &active, &pending.with("input", input));
         Ok(Some(snapshot.resumed(pending).to_value()))
     }
 }

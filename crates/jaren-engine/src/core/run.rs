@@ -12,8 +12,9 @@ use super::activation::Activation;
 use super::context;
 use super::dataflow::{CONCURRENCY, DagRun, Surroundings, TaskCall};
 use super::error::{Cause, RunError};
+use super::pending::Pending;
 use super::record::{NodeStatus, Record};
-use super::snapshot::{Pending, Snapshot, Status};
+use super::snapshot::{Snapshot, Status};
 use super::{Arrival, Consumed, Event, Output, Phase, SaveCause, SavePoint, StartTask, Step};
 use crate::failure::Failure;
 
@@ -364,7 +365,7 @@ impl RunState {
         let concurrency = self.concurrency;
         let mut around = Around { activation, visit, state: id, run: self, out };
         let (input, saved) = (pending.input().clone(), pending.values());
-        let dag = DagRun::new(&dag, input, &saved, admitted, &mut around).with_concurrency(concurrency);
+        let dag = DagRun::new(&dag, input, saved, admitted, &mut around).with_concurrency(concurrency);
         self.drive_dag(Running { activation, dag }, None, out)
     }
 
@@ -402,8 +403,8 @@ impl RunState {
                 Ok(Some(if is_ready { Phase::More } else { Phase::Working }))
             }
             Ok(Some(result)) => {
-                let pending = self.snapshot.pending().map(|pending| pending.with_result(&result));
-                self.snapshot.set_pending(pending);
+                let pending = self.snapshot.take_pending();
+                self.snapshot.set_pending(pending.map(|pending| pending.with_result(result.clone())));
                 self.save(SaveCause::Result, None, out)?;
                 self.finish(&id, Ok(result), out)?;
                 Ok(None)
@@ -466,13 +467,14 @@ struct Around<'a> {
 
 impl Surroundings for Around<'_> {
     fn checkpoint(&mut self, id: &Str, value: &Value) -> Result<u64, RunError> {
-        let pending = self.run.snapshot.pending().map(|pending| pending.with_value(id, value));
-        self.run.snapshot.set_pending(pending);
+        let pending = self.run.snapshot.take_pending();
+        self.run.snapshot.set_pending(pending.map(|pending| pending.with_value(id, value)));
         self.run.save(SaveCause::Node(id.clone()), None, self.out)
     }
 
     fn start(&mut self, call: TaskCall) {
-        let activation = Activation { run: &self.run.run, state: &self.state, visit: self.visit };
+        // A task is asked for by a pending activation.
+        let key = self.run.snapshot.pending().map(|pending| pending.key(&self.run.run).clone());
         self.out.push(Output::Start(StartTask {
             after: call.after,
             activation: self.activation,
@@ -480,7 +482,7 @@ impl Surroundings for Around<'_> {
             id: call.id,
             state: self.state.clone(),
             visit: self.visit,
-            key: activation.key(),
+            key: key.unwrap_or_default(),
             task: call.task,
             version: call.version,
             with: call.with,

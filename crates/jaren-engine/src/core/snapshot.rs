@@ -3,13 +3,12 @@
 //! Every change replaces a part and shares the others, so a save point costs by what it changes, and only those that
 //! are really saved are written as JSON. Members that we do not know are kept (workflow §5).
 
-use std::sync::Arc;
-
 use jaren_flow::statechart;
-use jaren_flow::workflow::{FORMAT, Workflow};
+use jaren_flow::workflow::FORMAT;
 use jaren_json::{Object, Str, Value};
 
 use super::error::RunError;
+use super::pending::Pending;
 use crate::numbers::count;
 
 /// The largest generation: the integers up to it are exact in JSON.
@@ -51,98 +50,6 @@ pub struct Snapshot {
     pending: Option<Pending>,
     generation: u64,
     status: Status,
-}
-
-/// The activation that is not finished (workflow §5).
-///
-/// Its input follows from the control and the context, and the identity of its dataflow from the workflow and the
-/// input. Both are written out in the published JSON, the identity with the input's whole canonical text; neither is
-/// made or kept otherwise.
-#[derive(Clone, Debug)]
-pub struct Pending {
-    /// The published members; what the published identity is, `identity` knows.
-    members: Object,
-    identity: Arc<Identity>,
-}
-
-/// What the identity of an activation's dataflow is made of.
-#[derive(Debug)]
-struct Identity {
-    workflow: Workflow,
-    state: Str,
-    input: Value,
-}
-
-impl Pending {
-    /// An activation that has its input.
-    pub(super) fn new(workflow: &Workflow, state: &Str, visit: u64, input: Value) -> Self {
-        let members = [
-            ("state", Value::from(state)),
-            ("visit", count(visit)),
-            ("input", input),
-            ("values", Value::Object(Object::default())),
-        ];
-        Self::checked(workflow, state, members.into_iter().collect())
-    }
-
-    /// An activation whose published members have been checked (`super::restore`).
-    pub(super) fn checked(workflow: &Workflow, state: &Str, members: Object) -> Self {
-        let input = members.get("input").cloned().unwrap_or_default();
-        let identity = Arc::new(Identity { workflow: workflow.clone(), state: state.clone(), input });
-        let is_identified = members.contains_key("identity");
-        let pending = Pending { members, identity };
-        if is_identified { pending.identified() } else { pending }
-    }
-
-    /// The input of the work.
-    pub fn input(&self) -> &Value {
-        &self.identity.input
-    }
-
-    /// Is the identity of its dataflow a part of it yet?
-    pub fn has_identity(&self) -> bool {
-        self.members.contains_key("identity")
-    }
-
-    /// The values of nodes that declare `checkpoint`.
-    pub fn values(&self) -> Object {
-        self.members.get("values").and_then(Value::as_object).cloned().unwrap_or_default()
-    }
-
-    /// The result, once every node has settled.
-    pub fn result(&self) -> Option<&Value> {
-        self.members.get("result")
-    }
-
-    pub(super) fn identified(self) -> Self {
-        // In the place of what is made when it is asked for.
-        Pending { members: self.members.with("identity", true), ..self }
-    }
-
-    pub(super) fn with_value(&self, node: &Str, value: &Value) -> Self {
-        let values = self.values().with(node, value);
-        Pending { members: self.members.with("values", values), identity: self.identity.clone() }
-    }
-
-    pub(super) fn with_result(&self, result: &Value) -> Self {
-        Pending { members: self.members.with("result", result), identity: self.identity.clone() }
-    }
-
-    /// The published JSON.
-    fn to_value(&self) -> Value {
-        if !self.has_identity() {
-            return Value::Object(self.members.clone());
-        }
-        let Identity { workflow, state, input } = &*self.identity;
-        // The state does work and its input is JSON, or there would be no activation.
-        let identity = workflow.dag_identity(state, input).unwrap_or_default();
-        Value::Object(self.members.with("identity", identity))
-    }
-
-    /// Without what follows from the rest.
-    fn to_stored(&self) -> Value {
-        Value::Object(self.members.without("input"))
-    }
 }
 
 impl Snapshot {
@@ -252,6 +159,10 @@ impl Snapshot {
 
     pub(super) fn set_context(&mut self, context: Object) {
         self.context = context;
+    }
+
+    pub(super) fn take_pending(&mut self) -> Option<Pending> {
+        self.pending.take()
     }
 
     pub(super) fn set_pending(&mut self, pending: Option<Pending>) {

@@ -61,7 +61,7 @@ impl Cargo {
         self.snapshot.as_ref().map(Snapshot::generation).or(self.base).unwrap_or(0)
     }
 
-    /// Commits. It is awaited by a task of its own, so that no dropped future leaves it halfway.
+    /// Commits. It is awaited to its end, whatever becomes of the drive (`super::ledger::Flight`).
     pub(super) async fn commit(&self, session: &mut Session) -> Result<Landed, EngineError> {
         let (mut conflicts, mut retries, mut met) = (0, 0, false);
         loop {

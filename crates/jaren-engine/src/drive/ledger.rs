@@ -1,11 +1,14 @@
 //! The store's side of a drive: what still has to be committed, the one commit in flight, and what is durable.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use jaren_durable::Session;
+use jaren_durable::{BoxFuture, Session};
 use jaren_host::Millis;
 use jaren_json::{Str, Value};
-use tokio::task::{JoinError, JoinHandle};
+use tokio::runtime::Handle;
 
 use super::Policy;
 use super::cargo::{Cargo, Landed};
@@ -13,8 +16,39 @@ use crate::core::{Consumed, SaveCause, SavePoint, Snapshot, Status};
 use crate::documents::{RunFailure, RunStatus};
 use crate::error::EngineError;
 
-/// A commit on its way: a task of its own, so that no dropped future leaves it halfway.
-pub(super) type Flight = JoinHandle<Box<Flown>>;
+/// A commit on its way. It is awaited by the drive; dropped before its end it goes on in a task of its own, so that no
+/// dropped future leaves it halfway.
+pub(super) struct Flight(Option<BoxFuture<'static, Box<Flown>>>);
+
+impl Future for Flight {
+    type Output = Result<Box<Flown>, Lost>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(commit) = &mut self.0 else { return Poll::Ready(Err(Lost)) };
+        let polled = catch_unwind(AssertUnwindSafe(|| commit.as_mut().poll(cx)));
+        let ended = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(flown)) => Ok(flown),
+            Err(_) => Err(Lost),
+        };
+        self.0 = None;
+        Poll::Ready(ended)
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if let Some(commit) = self.0.take()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(commit);
+        }
+    }
+}
+
+/// A commit panicked, and its session is gone with it.
+#[derive(Debug)]
+pub(super) struct Lost;
 
 /// A commit that ended.
 pub(super) struct Flown {
@@ -145,10 +179,10 @@ impl Ledger {
         }
         let Some(mut session) = self.session.take() else { return };
         let cargo = self.load(at);
-        self.flight = Some(tokio::spawn(async move {
+        self.flight = Some(Flight(Some(Box::pin(async move {
             let landed = cargo.commit(&mut session).await;
             Box::new(Flown { session, cargo, landed })
-        }));
+        }))));
     }
 
     fn load(&mut self, at: Millis) -> Cargo {
@@ -182,10 +216,9 @@ impl Ledger {
     }
 
     /// Takes the session back from a commit that ended.
-    pub(super) fn land(&mut self, flown: Result<Box<Flown>, JoinError>) -> Result<Landing, EngineError> {
+    pub(super) fn land(&mut self, flown: Result<Box<Flown>, Lost>) -> Result<Landing, EngineError> {
         self.flight = None;
-        let Flown { session, cargo, landed } =
-            *flown.map_err(|error| EngineError::commit_lost().caused_by(error))?;
+        let Flown { session, cargo, landed } = *flown.map_err(|Lost| EngineError::commit_lost())?;
         self.session = Some(session);
         match landed? {
             Landed::Exists => Ok(Landing::Exists),

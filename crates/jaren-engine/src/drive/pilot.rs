@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use jaren_durable::{Seq, Session, StorageError};
 use jaren_json::{Str, Value};
-use tokio::task::JoinError;
 use tracing::Span;
 
-use super::ledger::{Flight, Flown, Landing, Ledger};
+use super::ledger::{Flight, Flown, Landing, Ledger, Lost};
 use super::{Drive, Status, Timers};
 use crate::attempt::Lent;
 use crate::core::{Arrival, Event, NodeStatus, Output, Phase, Record, RunState, StartTask};
@@ -75,6 +74,8 @@ pub(crate) struct Pilot {
     /// By the generation that must be durable, then in order.
     held: BTreeMap<(u64, u64), Held>,
     holding: u64,
+    /// Tasks among them.
+    starts_held: usize,
     /// The events in the inbox that the core has been given.
     seen: BTreeSet<Arc<str>>,
     /// The store failed, or somebody else holds the run: nothing can be saved any more.
@@ -90,7 +91,7 @@ pub(crate) struct Pilot {
 
 /// What woke the loop.
 enum Woken {
-    Landed(Result<Box<Flown>, JoinError>),
+    Landed(Result<Box<Flown>, Lost>),
     /// None when the last tasks were aborted.
     Ended(Option<Ended>),
     Stop,
@@ -119,6 +120,7 @@ impl Pilot {
             attempts,
             held: BTreeMap::new(),
             holding: 0,
+            starts_held: 0,
             seen: BTreeSet::new(),
             broken: None,
             lent: Arc::default(),
@@ -149,6 +151,8 @@ impl Pilot {
         self.board().await?;
         let mut grace = std::pin::pin!(tokio::time::sleep(self.engine.grace));
         loop {
+            // A run whose store and tasks answer at once lets others have their turn all the same.
+            tokio::task::coop::consume_budget().await;
             self.go_on();
             self.release(drive);
             self.ledger.launch(self.engine.clock.now());
@@ -213,6 +217,7 @@ impl Pilot {
         self.broken.get_or_insert(error);
         self.ledger.give_up();
         self.held.clear();
+        self.starts_held = 0;
     }
 
     /// Gives the session back, unless it was lost with a commit.
@@ -239,6 +244,8 @@ impl Pilot {
                     let void =
                         |held: &Held| matches!(held, Held::Start(call) if call.activation == activation);
                     self.held.retain(|_, held| !void(held));
+                    self.starts_held =
+                        self.held.values().filter(|held| matches!(held, Held::Start(_))).count();
                 }
             }
         }
@@ -249,6 +256,7 @@ impl Pilot {
 
     fn hold(&mut self, after: u64, held: Held) {
         self.holding += 1;
+        self.starts_held += usize::from(matches!(held, Held::Start(_)));
         self.held.insert((after, self.holding), held);
     }
 
@@ -268,7 +276,10 @@ impl Pilot {
         {
             match entry.remove() {
                 Held::Show(record) => self.tell(&record),
-                Held::Start(call) => self.start(call, drive),
+                Held::Start(call) => {
+                    self.starts_held -= 1;
+                    self.start(call, drive);
+                }
             }
         }
     }
@@ -280,7 +291,8 @@ impl Pilot {
         let attempt = self.attempts.next(&call);
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
         self.tell(&Record::Started { state, visit, node, attempt });
-        self.crew.start(&self.engine.tasks, &self.run, call, attempt, &self.lent);
+        let alone = self.starts_held == 0;
+        self.crew.start(&self.engine.tasks, &self.run, call, attempt, &self.lent, alone);
     }
 
     fn tell(&self, record: &Record) {
@@ -379,7 +391,7 @@ impl Pilot {
         }
     }
 
-    async fn land(&mut self, flown: Result<Box<Flown>, JoinError>) -> Result<(), EngineError> {
+    async fn land(&mut self, flown: Result<Box<Flown>, Lost>) -> Result<(), EngineError> {
         let durable = match self.ledger.land(flown) {
             Ok(Landing::Durable(durable)) => durable,
             Ok(Landing::Exists) => return Err(EngineError::fenced()),
@@ -450,7 +462,7 @@ impl Pilot {
 }
 
 /// The end of the commit in flight, if there is one.
-async fn flown(flight: &mut Option<Flight>) -> Result<Box<Flown>, JoinError> {
+async fn flown(flight: &mut Option<Flight>) -> Result<Box<Flown>, Lost> {
     match flight {
         Some(flight) => flight.await,
         None => std::future::pending().await,

@@ -254,7 +254,7 @@ impl Turn<'_> {
             with: call.with,
             input: call.input,
         };
-        self.crew.start(&self.dags.tasks, &self.run, start, 1, &self.lent);
+        self.crew.start(&self.dags.tasks, &self.run, start, 1, &self.lent, false);
     }
 
     fn tell(&self, id: &Str, status: NodeStatus, ms: f64) {

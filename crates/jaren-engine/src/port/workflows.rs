@@ -223,6 +223,7 @@ impl Turn<'_> {
         }
         let mut phase = self.feed(Event::Begin, self.call.now).await?;
         loop {
+            tokio::task::coop::consume_budget().await;
             phase = match phase {
                 Phase::More => self.feed(Event::Continue, None).await?,
                 Phase::Working => self.join().await?,
@@ -259,10 +260,11 @@ impl Turn<'_> {
     /// Feeds the core and does what it says, in order: nothing behind a save point happens before it is stored.
     async fn feed(&mut self, event: Event, now: Option<f64>) -> Result<Phase, RunError> {
         let step = self.state.step(event, now);
+        let starts = step.outputs.iter().filter(|output| matches!(output, Output::Start(_))).count();
         for output in step.outputs {
             match output {
                 Output::Save(point) => self.save(&point).await?,
-                Output::Start(call) => self.start(call),
+                Output::Start(call) => self.start(call, starts == 1),
                 // A store of the host's keeps no inbox: the call's event is gone with the call.
                 Output::Refused(_) => {}
                 Output::Abandon { activation } => self.crew.abandon(activation),
@@ -272,11 +274,11 @@ impl Turn<'_> {
         Ok(step.phase)
     }
 
-    fn start(&mut self, call: StartTask) {
+    fn start(&mut self, call: StartTask, alone: bool) {
         let attempt = 1;
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
         self.lent.teller.tell(&Record::Started { state, visit, node, attempt });
-        self.crew.start(&self.runs.tasks, &self.run, call, attempt, &self.lent);
+        self.crew.start(&self.runs.tasks, &self.run, call, attempt, &self.lent, alone);
     }
 
     async fn save(&mut self, point: &SavePoint) -> Result<(), RunError> {

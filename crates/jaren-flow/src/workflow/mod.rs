@@ -163,6 +163,11 @@ impl Workflow {
         self.work(state).is_some_and(|work| work.catches)
     }
 
+    /// Whether the input of a work state is a query's answer. By default it is the current data.
+    pub fn has_input(&self, state: &str) -> bool {
+        self.work(state).is_some_and(|work| work.input.is_some())
+    }
+
     /// The input of a work state over the control and the context, which has the member `activation` here; by default
     /// `$.context.data`. Nothing found is null. JF2016 at the query when it fails.
     ///
