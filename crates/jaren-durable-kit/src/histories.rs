@@ -226,6 +226,11 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         let (found, expected) = (list(subject, &query).await, list(oracle, &query).await);
         assert_eq!(sorted(found), sorted(expected), "{place}, {query:?}");
     }
+    compare_lists(draw, subject, oracle, place).await;
+}
+
+/// What is listed of all sessions and jobs.
+async fn compare_lists(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc<dyn Storage>, place: &str) {
     let mut query = SessionsQuery::kind(draw.pick(&KINDS)).limit(draw.index(3) + 1);
     if draw.once_in(2) {
         query = query.label("status", draw.pick(&["waiting", "done"]));

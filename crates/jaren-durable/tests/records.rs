@@ -285,10 +285,8 @@ async fn a_task_waits_only_for_what_exists() {
     commit(&mut session, change).await;
 }
 
-// durable C.3 cases 7, 8 and 10 to 13: records are listed by id in both directions, by what they are, whatever the page
-// size; a replaced record has nothing of the one before it.
-#[tokio::test]
-async fn conversations_and_tasks_are_listed_by_what_they_are() {
+/// A task with what it owns, another one with a conversation; the running record of the first.
+async fn owners() -> (Arc<dyn Storage>, Session, Task) {
     let (storage, mut session) = fresh().await;
     let owner = task(&mut session).await; // 2
     let mut change = session.change();
@@ -308,7 +306,14 @@ async fn conversations_and_tasks_are_listed_by_what_they_are() {
     put(&mut session, noted.clone().advance(sleeping, at(2)).unwrap()).await;
     let marked = session.task(5).await.unwrap().unwrap().request_abort().unwrap();
     put(&mut session, marked).await;
+    (storage, session, noted)
+}
 
+// durable C.3 cases 7, 8 and 10 to 13: records are listed by id in both directions, by what they are, whatever the page
+// size; a replaced record has nothing of the one before it.
+#[tokio::test]
+async fn conversations_and_tasks_are_listed_by_what_they_are() {
+    let (storage, mut session, noted) = owners().await;
     let reader = reopen(&storage).await;
     for limit in [1, 2, 100] {
         let conversations = async |owner_conversation, owner_task, order| {
