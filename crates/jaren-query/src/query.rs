@@ -1,6 +1,7 @@
 //! The public face: compiling a query and evaluating it over a scope.
 
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use jaren_json::{Object, Report, SlotHint, Str, Value};
@@ -181,6 +182,34 @@ impl Query {
     /// All items of the result.
     pub fn items(&self, scope: &Scope<'_>) -> Result<Vec<Value>, EvalError> {
         Run::new(&self.plan, scope).items()
+    }
+
+    /// Hands on each item of the result, in order, as it is found; the list of them is never built.
+    ///
+    /// After a `Break` no further one is looked for. An error may come after items that were handed on already, and the
+    /// limit of `result_items` does not hold: whoever takes the items can count them.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use jaren_json::value;
+    /// use jaren_query::{Query, Scope};
+    ///
+    /// let query = Query::compile(&value!("$.rows[?@.open].id"))?;
+    /// let input = value!({"rows": [{"id": 7, "open": true}, {"id": 8}, {"id": 9, "open": true}]});
+    /// let mut found = Vec::new();
+    /// query.each(&Scope::value(&input), |id| {
+    ///     found.push(id);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(found, [value!(7), value!(9)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn each(
+        &self,
+        scope: &Scope<'_>,
+        mut visit: impl FnMut(Value) -> ControlFlow<()>,
+    ) -> Result<(), EvalError> {
+        Run::new(&self.plan, scope).each_item(&mut visit)
     }
 
     /// The first item of the result, if there is one. The whole query is evaluated.

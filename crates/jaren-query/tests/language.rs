@@ -1,6 +1,8 @@
 //! The language by examples: a query, an input, and what it answers. Sections are those of the format document.
 #![expect(clippy::needless_pass_by_value, reason = "queries are written in place")]
 
+use std::ops::ControlFlow;
+
 use jaren_json::{Value, value};
 use jaren_query::{CompileOptions, Query, Scope};
 
@@ -254,4 +256,31 @@ fn compiled_queries_are_shared_between_threads() {
             threads.spawn(move || assert_eq!(query.first(&Scope::value(input)).unwrap(), Some(value!(6))));
         }
     });
+}
+
+#[test]
+fn items_can_be_taken_one_by_one() {
+    let taken = |query: Value, most: usize| {
+        let query = Query::compile(&query).unwrap();
+        let mut items = Vec::new();
+        let ended = query.each(&Scope::value(&value!({"a": [3, 1, 2], "b": [[1], "x"]})), |item| {
+            items.push(item);
+            if items.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        (Value::from_iter(items), ended.err().map(|error| error.code()))
+    };
+    for query in [
+        value!("$.a[*]"),
+        value!({"$for": {"x": "$.a[*]"}, "$return": "$x"}),
+        value!({"$if": [true, {"$seq": [3, {"$let": {"x": 1}, "$return": {"$seq": ["$x", 2]}}]}]}),
+        value!({"$for": {"x": "$.a", "y": {"$head": "$.b[*]"}}, "$groupby": {"z": "$x"}, "$return": "$z"}),
+        value!({"$reverse": {"$seq": ["$.a[2]", "$.a[1]", "$.a[0]"]}}),
+    ] {
+        assert_eq!(taken(query.clone(), 9), (value!([3, 1, 2]), None), "{query}");
+        assert_eq!(taken(query.clone(), 1), (value!([3]), None), "{query}");
+    }
+    // Nothing is looked for after the last one that was wanted.
+    let fails = value!({"$for": {"x": "$.a[*]"}, "$return": {"$idiv": [6, {"$sub": ["$x", 1]}]}});
+    assert_eq!(taken(fails.clone(), 1), (value!([3]), None));
+    assert_eq!(taken(fails, 2), (value!([3]), Some("JQ2002")));
 }

@@ -38,7 +38,12 @@ impl<'d> Compiler<'d> {
                 return phrase;
             }
             return if FLWOR.contains(&name) || QUANTIFIER.contains(&name) {
-                self.poison(SHAPE, place, format!("'{name}' does not form a phrase on its own"))
+                let rest = if QUANTIFIER.contains(&name) {
+                    "one of '$some', '$every' and '$satisfies'"
+                } else {
+                    "'$return' and one of '$for', '$let', '$fold'"
+                };
+                self.poison(SHAPE, place, format!("'{name}' alone is no phrase: a phrase has {rest}"))
             } else {
                 self.poison(UNKNOWN, place, unknown(name))
             };

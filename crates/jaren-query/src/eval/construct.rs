@@ -134,7 +134,9 @@ impl<'a> Run<'a> {
             Got::None => Ok(None),
             Got::One(item) => Ok(Some(item.into_value())),
             Got::Several => {
-                Err(self.fail(TYPE, expr.place, "expected at most one item as a member, found several"))
+                let message =
+                    "expected at most one item as a member, found several; a list takes them all: [\u{2026}]";
+                Err(self.fail(TYPE, expr.place, message))
             }
         }
     }

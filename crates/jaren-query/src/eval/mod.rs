@@ -28,6 +28,7 @@ mod text;
 mod type_test;
 
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 
 use jaren_json::Value;
 
@@ -111,6 +112,17 @@ impl<'a> Run<'a> {
             Ok(run.spend_kept(items.len(), place)?)
         }))?;
         self.check_result(items.len().saturating_sub(from))
+    }
+
+    /// Hands on each item of the result.
+    pub(crate) fn each_item(
+        &mut self,
+        visit: &mut dyn FnMut(Value) -> ControlFlow<()>,
+    ) -> Result<(), EvalError> {
+        finished(self.emit(&self.plan.root, &mut |_, item| match visit(item.into_value()) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stop::Enough),
+        }))
     }
 
     pub(crate) fn items(&mut self) -> Result<Vec<Value>, EvalError> {

@@ -135,10 +135,18 @@ impl Parser<'_> {
         let start = self.at;
         let first = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
         if !self.char().is_some_and(first) {
-            return Err(self.defect("a member name"));
+            let digit = self.peek().is_some_and(|byte| byte.is_ascii_digit());
+            return Err(self.defect(if digit {
+                "a member name (an index stands in brackets: [0])"
+            } else {
+                "a member name"
+            }));
         }
         while let Some(c) = self.char().filter(|c| first(*c) || c.is_ascii_digit()) {
             self.at += c.len_utf8();
+        }
+        if self.peek() == Some(b'-') {
+            return Err(self.defect("the end of the name (a name with '-' stands in brackets: ['a-b'])"));
         }
         Ok(self.text.get(start..self.at).unwrap_or_default())
     }

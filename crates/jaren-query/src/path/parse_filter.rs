@@ -184,6 +184,12 @@ impl Parser<'_> {
         match self.peek() {
             Some(sign @ (b'@' | b'$')) => {
                 self.at += 1;
+                if sign == b'$' && self.peek().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+                {
+                    return Err(
+                        self.defect("'.' or '[' after '$', for filters know no variables ('$where' does),")
+                    );
+                }
                 self.reads_document |= sign == b'$';
                 let path = self.nested(Self::segments)?;
                 Ok(Operand::Query(Query { relative: sign == b'@', path }))
