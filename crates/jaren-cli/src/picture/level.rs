@@ -209,8 +209,67 @@ impl<'a> Level<'a> {
                 }
             }
         }
+        self.gather(&near);
         let leftmost = self.items.iter().map(|item| item.axis - item.left).fold(f64::INFINITY, f64::min);
         self.items.iter_mut().for_each(|item| item.axis -= leftmost);
+    }
+
+    /// Moves what is connected as near to what stands at its left as there is room: nothing else draws together what no
+    /// line connects, and while everything looks for its place it drifts apart.
+    fn gather(&mut self, near: &[(Vec<usize>, Vec<usize>)]) {
+        let (parts, mut of) = (self.parts(near), vec![0; self.items.len()]);
+        for (part, items) in parts.iter().enumerate() {
+            for item in items {
+                if let Some(of) = of.get_mut(*item) {
+                    *of = part;
+                }
+            }
+        }
+        let mut left_of: Vec<Option<usize>> = vec![None; self.items.len()];
+        for layer in &self.layers {
+            for (left, right) in layer.iter().zip(layer.iter().skip(1)) {
+                if let Some(slot) = left_of.get_mut(*right) {
+                    *slot = Some(*left);
+                }
+            }
+        }
+        for (part, items) in parts.iter().enumerate() {
+            let stranger = |item: &usize| {
+                let left = left_of.get(*item).copied().flatten()?;
+                (of.get(left) != Some(&part)).then(|| (self.item(left), self.item(*item)))
+            };
+            let gaps = items.iter().filter_map(stranger);
+            let room = gaps.map(|(left, item)| item.axis - item.left - left.axis - left.right - GAP_X);
+            let room = room.fold(f64::INFINITY, f64::min);
+            if room.is_finite() && room > 0.0 {
+                for item in items {
+                    if let Some(item) = self.items.get_mut(*item) {
+                        item.axis -= room;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The items that lines connect, from left to right.
+    fn parts(&self, near: &[(Vec<usize>, Vec<usize>)]) -> Vec<Vec<usize>> {
+        let mut seen = vec![false; self.items.len()];
+        let mut parts: Vec<(f64, Vec<usize>)> = Vec::new();
+        for first in 0..self.items.len() {
+            let (mut part, mut waiting, mut leftmost) = (Vec::new(), vec![first], f64::INFINITY);
+            while let Some(item) = waiting.pop() {
+                if seen.get_mut(item).is_some_and(|seen| !std::mem::replace(seen, true)) {
+                    leftmost = leftmost.min(self.item(item).axis - self.item(item).left);
+                    part.push(item);
+                    waiting.extend(near.get(item).into_iter().flat_map(|(up, down)| up.iter().chain(down)));
+                }
+            }
+            if !part.is_empty() {
+                parts.push((leftmost, part));
+            }
+        }
+        parts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        parts.into_iter().map(|(_, part)| part).collect()
     }
 
     fn wish(&self, index: usize, near: Option<&(Vec<usize>, Vec<usize>)>, round: usize) -> Wish {

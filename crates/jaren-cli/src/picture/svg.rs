@@ -17,6 +17,7 @@ const STYLE: &str = "\
     .box { fill: #ffffff; stroke: #57606a; stroke-width: 1.3 }\n\
     .group { fill: #f6f8fa } .parallel { stroke-dasharray: 6 4 }\n\
     .pure { fill: #f0f7ff } .work { fill: #eefaf0 } .wait { fill: #fff8e5 } .terminal { fill: #f3f0ff }\n\
+    .over > text { paint-order: stroke; stroke: #f6f8fa; stroke-width: 5 } .over.lit > text { stroke: #fffaeb }\n\
     .dot { fill: #24292f } .title { font-weight: bold } .detail { fill: #57606a }\n\
     .lit > .box { fill: #ffe9a8; stroke: #b26a00; stroke-width: 3 } .lit > .group { fill: #fffaeb }\n\
     .line { fill: none; stroke: #57606a; stroke-width: 1.3 } .delay, .failure { stroke-dasharray: 5 4 }\n\
@@ -43,6 +44,13 @@ pub(crate) fn draw(graph: &Graph, title: &str) -> Result<String, TooLarge> {
     for (edge, route) in graph.edges().iter().zip(&layout.routes) {
         let turned = (edge.from == edge.to).then(|| turn(edge, &layout.areas, &mut loops)).flatten();
         draw_edge(&mut out, graph, edge, turned.as_ref().unwrap_or(route));
+    }
+    // The titles of groups stand over the lines that enter below them.
+    for (node, area) in graph.nodes().iter().zip(&layout.areas).filter(|(node, _)| is_group(node)) {
+        let lit = if node.is_lit { " lit" } else { "" };
+        let _ = writeln!(out, "<g class=\"over{lit}\" data-name=\"{}\">", escape(&node.name));
+        caption(&mut out, node, *area);
+        out.push_str("</g>\n");
     }
     out.push_str("</svg>\n");
     Ok(out)
@@ -113,8 +121,14 @@ fn draw_node(out: &mut String, node: &Node, area: Area) {
             }
         }
     }
-    caption(out, node, area);
+    if !is_group(node) {
+        caption(out, node, area);
+    }
     out.push_str("</g>\n");
+}
+
+fn is_group(node: &Node) -> bool {
+    matches!(node.kind, NodeKind::Group | NodeKind::Parallel)
 }
 
 fn rectangle(out: &mut String, class: &str, area: Area, round: f64) {
@@ -129,7 +143,7 @@ fn caption(out: &mut String, node: &Node, area: Area) {
     if node.kind == NodeKind::Start {
         return;
     }
-    let is_group = matches!(node.kind, NodeKind::Group | NodeKind::Parallel);
+    let is_group = is_group(node);
     let (x, anchor) = if is_group { (area.x + 10.0, "start") } else { (area.x + area.width / 2.0, "middle") };
     #[expect(clippy::cast_precision_loss, reason = "there are not 2^53 lines")]
     let text_height = lines(node).count() as f64 * LINE_HEIGHT;

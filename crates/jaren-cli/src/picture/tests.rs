@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use jaren::flow::graph::{Graph, NodeKind};
+use jaren::flow::graph::{Graph, Node, NodeKind};
 use jaren::json::{ReadOptions, Value, read, value};
 
 use super::scope::{self, lines};
@@ -166,12 +166,17 @@ fn check_svg(graph: &Graph) {
         let texts = element.children().filter(|child| child.has_tag_name("text"));
         texts.map(|child| child.text().unwrap_or_default().to_owned()).collect()
     };
-    let drawn = groups("node").map(|node| (node.attribute("data-name").unwrap().to_owned(), said(node)));
+    let named =
+        |class| groups(class).map(|node| (node.attribute("data-name").unwrap().to_owned(), said(node)));
+    let is_group = |node: &Node| matches!(node.kind, NodeKind::Group | NodeKind::Parallel);
     let nodes = graph.nodes().iter().map(|node| {
-        let text = if node.kind == NodeKind::Start { Vec::new() } else { lines(node).map(visible).collect() };
-        (visible(&node.name), text)
+        let is_bare = node.kind == NodeKind::Start || is_group(node);
+        (visible(&node.name), if is_bare { Vec::new() } else { lines(node).map(visible).collect() })
     });
-    assert_eq!(counted(drawn), counted(nodes));
+    assert_eq!(counted(named("node")), counted(nodes));
+    let titles = graph.nodes().iter().filter(|node| is_group(node));
+    let titles = titles.map(|node| (visible(&node.name), lines(node).map(visible).collect()));
+    assert_eq!(counted(named("over")), counted(titles));
     let drawn = groups("edge").map(|edge| {
         let [from, to] = ["data-from", "data-to"].map(|end| edge.attribute(end).unwrap().to_owned());
         (from, to, said(edge))
@@ -269,6 +274,33 @@ fn every_document_that_compiles_is_drawn_whole() {
     }
     println!("{drawn} documents were drawn");
     assert!(drawn >= own().len());
+}
+
+#[test]
+fn what_no_line_connects_stands_side_by_side() {
+    // The wide label pushes its part to the right in every round, away from the history.
+    let wide =
+        value!({ "$and": [{ "$gt": ["$.payload.amount", 1000] }, { "$eq": ["$.payload.role", "manager"] }] });
+    let document = value!({
+        "$fsm": "0.2", "initial": "approval",
+        "states": [
+            { "id": "approval", "initial": "pending" },
+            { "id": "pending", "parent": "approval" },
+            { "id": "escalated", "parent": "approval" },
+            { "id": "approved", "parent": "approval", "final": true },
+            { "id": "memory", "parent": "approval", "history": "shallow" },
+            "hold"
+        ],
+        "transitions": [
+            { "from": "pending", "event": "approve", "guard": wide, "to": "approved" },
+            { "from": "pending", "after": 86_400_000, "to": "escalated" },
+            { "from": "escalated", "event": "approve", "to": "approved" },
+            { "from": "approval", "event": "hold", "to": "hold" },
+            { "from": "hold", "event": "resume", "to": "memory" }
+        ]
+    });
+    let layout = layout(&Graph::of(&document).unwrap());
+    assert!(layout.width < 700.0, "{} wide", layout.width);
 }
 
 #[test]
