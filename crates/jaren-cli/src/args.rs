@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Execute a stored run on.
     Resume(Resume),
+    /// Bind a run to another document, if what is stored of it fits; nothing is executed.
+    Rebind(Rebind),
     /// Draw a document as a graph; with a run or a snapshot, light what is active.
     Graph(Graph),
     /// Print the JSON Schema of a format, or the list of them.
@@ -137,6 +139,29 @@ pub(crate) struct Resume {
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) drive: Drive,
+    #[command(flatten)]
+    pub(crate) store: Store,
+}
+
+/// Arguments of `rebind`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Rebind {
+    /// The run.
+    pub(crate) run: String,
+    /// The workflow document that it goes on with; `-` reads standard input.
+    pub(crate) file: PathBuf,
+    /// Who decides it; kept with the run.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) actor: String,
+    /// Why; kept with the run.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+    /// The tasks file that goes with the new document. Without it the run keeps the one that it remembers.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tasks: Option<PathBuf>,
+    /// Let the state's work that is under way start over: what its nodes have stored is dropped.
+    #[arg(long)]
+    pub(crate) start_over: bool,
     #[command(flatten)]
     pub(crate) store: Store,
 }

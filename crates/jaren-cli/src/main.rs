@@ -85,6 +85,7 @@ fn execute(command: &Command, output: &mut Output) -> Result<Exit, Problem> {
             Command::Prune(arguments) => commands::prune::prune(arguments, output).await,
             Command::Show(arguments) => commands::show::show(arguments, output).await,
             Command::Resume(arguments) => commands::resume::resume(arguments, output).await,
+            Command::Rebind(arguments) => commands::rebind::rebind(arguments, output).await,
             Command::Graph(arguments) => commands::graph::graph(arguments, output).await,
             Command::Schema(arguments) => Ok(commands::schema::schema(arguments, output)),
             Command::Query(arguments) => commands::query::query(arguments, output),

@@ -304,3 +304,21 @@ fn verbose_writes_to_standard_error() {
     let verbose = sandbox.jaren("resume r --json --verbose").code(0);
     assert_eq!(verbose.json().len(), 1);
 }
+
+#[test]
+fn a_run_is_bound_to_another_document() {
+    let sandbox = Sandbox::new();
+    sandbox.write("flow.json", REVIEW).write("tasks.toml", shell("echo 3"));
+    sandbox.jaren("run flow.json --tasks tasks.toml --id r").code(10);
+    sandbox.write("next.json", REVIEW.replace("\"approve\"", "\"accept\"").replace("t/1", "t/2"));
+    sandbox.write("other.json", ONE_STEP);
+    sandbox.jaren("rebind r next.json --actor ann").code(2);
+    sandbox.jaren("rebind r other.json --actor ann --reason because").code(7).complains("JE0010");
+    sandbox.jaren("rebind r nothing.json --actor ann --reason because").code(4);
+    sandbox.jaren("rebind s next.json --actor ann --reason because").code(4);
+    let said = sandbox.jaren("rebind r next.json --actor ann --reason because --json").code(0);
+    assert!(said.out.contains("\"type\":\"rebound\"") && said.out.contains("\"actor\":\"ann\""), "{said:#?}");
+    sandbox.jaren("show r").code(0).prints("by ann").prints(": because").prints("waits for accept");
+    sandbox.jaren("send r accept --payload {\"accept\":true}").code(0).prints("done");
+    sandbox.jaren("rebind r flow.json --actor ann --reason because").code(7).complains("done");
+}

@@ -223,6 +223,12 @@ impl Execution<'_> {
             ErrorKind::Run => self.failed(error),
             ErrorKind::Changed => Problem::new(Exit::Conflict, format!("run {run:?}: {said}"))
                 .with_help("a run goes on with what it began with; start another one under another --id"),
+            ErrorKind::Unfit => {
+                let place =
+                    error.state().map(|state| format!(" (state {})", state_name(state))).unwrap_or_default();
+                Problem::new(Exit::Conflict, format!("run {run:?} does not fit the document: {said}{place}"))
+                    .with_help("nothing has changed; the run goes on with its own document")
+            }
             ErrorKind::Fenced => Problem::new(Exit::Busy, format!("run {run:?}: {said}")),
             ErrorKind::NotFound => unknown_run(run, self.path),
             ErrorKind::Invalid => Problem::new(Exit::Usage, error.to_string()),

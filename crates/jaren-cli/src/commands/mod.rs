@@ -5,6 +5,7 @@ mod execute;
 pub(crate) mod graph;
 pub(crate) mod prune;
 pub(crate) mod query;
+pub(crate) mod rebind;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod runs;

@@ -1,6 +1,6 @@
 //! `jaren resume`: executes a stored run on; it knows its document and its tasks file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jaren::engine::{RunStatus, RunView};
 use jaren::json::Value;
@@ -26,7 +26,7 @@ pub(crate) async fn resume(arguments: &args::Resume, output: &mut Output) -> Res
         no_wait: arguments.drive.no_wait,
     };
     let view = execution.view().await?.ok_or_else(|| unknown_run(&arguments.run, &arguments.store.store))?;
-    execution.tasks = remembered_tasks(&view, &arguments.drive, output)?;
+    execution.tasks = remembered_tasks(&view, arguments.drive.tasks.as_deref(), output)?;
     match execution.lock()? {
         Asked::Held(lock) => execution.drive(lock, Enter::Open, output).await,
         Asked::Busy(holder) => Err(busy(&arguments.run, holder)),
@@ -36,10 +36,10 @@ pub(crate) async fn resume(arguments: &args::Resume, output: &mut Output) -> Res
 /// The tasks file that the command line names, or else the one that the run remembers. A run that is done needs none.
 pub(crate) fn remembered_tasks(
     view: &RunView,
-    drive: &args::Drive,
+    named: Option<&Path>,
     output: &Output,
 ) -> Result<Option<TasksFile>, Problem> {
-    if let Some(path) = &drive.tasks {
+    if let Some(path) = named {
         return tasks_file::read(path).map(Some);
     }
     let remembered = view.attachment.get("tasks");

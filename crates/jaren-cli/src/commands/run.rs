@@ -57,7 +57,7 @@ pub(crate) async fn run(arguments: &args::Run, output: &mut Output) -> Result<Ex
 }
 
 /// What the run's session remembers of its bindings.
-fn attachment(tasks: Option<&TasksFile>) -> Value {
+pub(super) fn attachment(tasks: Option<&TasksFile>) -> Value {
     let tasks = tasks.map(|file| {
         let path = file.path.display().to_string();
         value!({ "path": path, "sha256": file.digest() })

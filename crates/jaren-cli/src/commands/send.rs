@@ -39,7 +39,7 @@ pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<
         return Ok(Exit::Success);
     }
     let view = execution.view().await?.ok_or_else(|| unknown_run(&arguments.run, &arguments.store.store))?;
-    execution.tasks = remembered_tasks(&view, &arguments.drive, output)?;
+    execution.tasks = remembered_tasks(&view, arguments.drive.tasks.as_deref(), output)?;
     match execution.lock()? {
         Asked::Held(lock) => {
             let exit = execution.drive(lock, Enter::Open, output).await?;

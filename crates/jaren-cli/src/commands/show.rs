@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use jaren::engine::{PendingEvent, RunFailure, RunStatus, RunView};
+use jaren::engine::{Bound, PendingEvent, Rebound, RunFailure, RunStatus, RunView};
 use jaren::host::{Clock, Millis, SystemClock};
 use jaren::json::{Object, Value, to_text, value};
 
@@ -53,8 +53,19 @@ fn to_json(view: &RunView) -> Value {
         "results": view.results.clone(),
         "result": view.result.clone(),
         "tasks": tasks,
+        "rebinds": view.rebinds.iter().map(rebound_json).collect::<Value>(),
         "created": integer(view.created.get()),
         "updated": integer(view.updated.get()),
+    })
+}
+
+/// One rebinding of a run.
+pub(super) fn rebound_json(rebound: &Rebound) -> Value {
+    let bound =
+        |bound: &Bound| value!({ "revision": bound.revision.as_str(), "digest": bound.digest.as_str() });
+    value!({
+        "actor": rebound.actor.as_str(), "reason": rebound.reason.as_str(), "at": integer(rebound.at.get()),
+        "from": bound(&rebound.from), "to": bound(&rebound.to), "startedOver": rebound.started_over,
     })
 }
 
@@ -109,6 +120,15 @@ fn to_text_lines(view: &RunView, now_ms: i64) -> String {
         view.attachment.get("tasks").and_then(|tasks| tasks.get("path")).and_then(Value::as_str)
     {
         line(&mut out, "tasks", path);
+    }
+    for rebound in &view.rebinds {
+        let Rebound { actor, reason, from, to, at, .. } = rebound;
+        let when = moment::utc(at.get());
+        line(
+            &mut out,
+            "rebound",
+            &format!("{} to {} by {actor}, {when}: {reason}", from.revision, to.revision),
+        );
     }
     if let Some(failure) = &view.failure {
         failure_lines(&mut out, failure);
