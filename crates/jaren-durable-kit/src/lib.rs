@@ -116,6 +116,7 @@ macro_rules! laws {
             documents::lifetimes_are_half_open
             documents::values_come_back_exactly
             documents::a_small_change_is_stored_small
+            documents::a_delta_that_does_not_apply_harms_one_document_only
             documents::a_version_change_is_a_base
             documents::bulk_is_stored_newest_and_counted
             documents::scopes_are_told_apart

@@ -103,6 +103,10 @@ pub enum Write {
         body: Body,
     },
     /// A change to the value that lives there.
+    ///
+    /// A storage takes it as it is, without reading the value: that it applies is the business of whoever plans it, as
+    /// [`Session`](crate::Session) does. One that does not apply makes the document unreadable
+    /// ([`Corrupt`](crate::StorageErrorKind::Corrupt)) from that commit on; nothing else suffers.
     Delta {
         /// Where.
         address: Address,

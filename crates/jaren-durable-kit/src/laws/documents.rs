@@ -6,7 +6,7 @@ use jaren_durable::{
     Address, At, Batch, Body, BulkChange, DocumentsQuery, Family, FamilyQuery, RefusalKind, Retention, Scope,
     Seq, Session, Singleton, Storage, StorageErrorKind, Tail, Write, limits,
 };
-use jaren_json::delta::Op;
+use jaren_json::delta::{Op, Segment};
 use jaren_json::{Value, value};
 
 use crate::steps::{
@@ -208,6 +208,28 @@ pub async fn a_small_change_is_stored_small(storage: Arc<dyn Storage>) {
     let log = storage.changes(id("a"), Seq::new(1), 10).await.unwrap();
     assert_eq!(log.len(), 4);
     assert!(log.iter().all(|commit| commit.body_bytes() < 50), "{log:?}");
+}
+
+/// A delta is taken as it is. One that does not apply makes its document unreadable from there on, and nothing else: not
+/// its past, not other documents, and not the next base (durable H46).
+pub async fn a_delta_that_does_not_apply_harms_one_document_only(storage: Arc<dyn Storage>) {
+    let (at, other) = (LIST.address(), NEWEST.address());
+    let good = value!({"a": 1});
+    commit(&storage, writing(create("a"), [base(&at, &good), base_of(&other, &good, Retention::Current, 1)]))
+        .await;
+    let path = |member: &str| vec![Segment::Key(member.into())];
+    let ops =
+        [Op::Set { path: path("a"), value: value!(2) }, Op::Append { path: path("none"), text: "x".into() }];
+    let body = Body::delta(&ops).expect("a storable delta");
+    let bad = Write::Delta { address: at.clone(), version: 1, body };
+    commit(&storage, writing(after("a", 1), [bad])).await;
+    let error = storage.document(id("a"), at.clone(), At::Current).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Corrupt);
+    assert_eq!(value_at(&storage, "a", &at, 1).await, Some(good.clone()));
+    assert_eq!(value(&storage, "a", &other).await, Some(good.clone()));
+    assert_eq!(storage.changes(id("a"), Seq::ZERO, 9).await.unwrap().len(), 2);
+    commit(&storage, writing(after("a", 2), [base(&at, &good)])).await;
+    assert_eq!(value(&storage, "a", &at).await, Some(good));
 }
 
 /// A value of another schema version is written whole and never goes back, and the deltas after it carry that version
