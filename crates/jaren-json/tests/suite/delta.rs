@@ -32,7 +32,7 @@ fn outcome(before: Option<&str>, ops: &str) -> Outcome {
     }
 }
 
-// durable D1 to D8: the worked examples.
+// durable D1 to D8, H40, H45: the worked examples.
 #[test]
 fn worked_examples() {
     let after = [
@@ -111,7 +111,7 @@ fn malformed_operations_are_refused() {
     assert_eq!(error.to_string(), r#"s arity: it is ["s", path, value] (operation 1, at the root)"#);
 }
 
-// durable D2: operations that were not read are checked as well.
+// durable D2, H44: operations that were not read are checked as well.
 #[test]
 fn malformed_operations_of_a_host_are_refused() {
     let root = value!({"a": ["x"]});
@@ -164,7 +164,7 @@ fn paths_go_through_own_members_and_elements() {
     assert_eq!(after, parse(r#"{"a":[{}],"s":"","7":[3]}"#));
 }
 
-// durable D7
+// durable D7, H42, H46
 #[test]
 fn what_is_not_touched_is_shared_and_the_old_value_stays() {
     let old = value!({"a": {"x": [1, 2, 3]}, "b": {"y": {"z": 1}}, "c": ["text"]});
@@ -213,7 +213,7 @@ fn verified_batches() {
     );
 }
 
-// durable D14, D13
+// durable D14, D13, H43
 #[test]
 fn a_batch_of_too_many_operations_is_one_replacement() {
     let object =

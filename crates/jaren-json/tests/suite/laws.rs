@@ -93,6 +93,7 @@ proptest! {
         prop_assert_eq!(&delta::ops_from_value(&again).unwrap(), &ops);
     }
 
+    // durable H41.
     #[test]
     fn a_delta_leads_between_any_two_values(old in arb_value(), new in arb_value()) {
         prop_assert_eq!(&delta::apply(Some(&old), &delta::diff(&old, &new)).unwrap(), &new);
