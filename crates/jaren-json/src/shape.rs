@@ -9,17 +9,19 @@ use triomphe::Arc;
 
 use crate::Str;
 
-/// Up to this many names are compared one by one; more are found by a sorted index.
+/// Up to this many names are compared one by one, by their marks where those are known; more are found by a sorted index.
 const LINEAR_MAX: usize = 12;
 
 /// The names of an object's members, in order, without repetition.
 ///
 /// A producer of many like objects makes the shape once and gives it to each by [`crate::Object::from_shape`].
 #[derive(Clone)]
-pub struct Shape(Arc<Names>);
+pub struct Shape(Arc<Inner>);
 
-struct Names {
+struct Inner {
     names: Box<[Str]>,
+    /// The marks of the first names.
+    marks: [Mark; LINEAR_MAX],
     /// Positions in the order of the names' UTF-16 code units: the canonical order, and an index. Made when asked for.
     order: OnceLock<Box<[u32]>>,
 }
@@ -34,7 +36,11 @@ impl Shape {
 
     /// The shape of names that are known to differ and to be fewer than 2^32.
     pub(crate) fn from_distinct(names: Vec<Str>) -> Self {
-        Self(Arc::new(Names { names: names.into_boxed_slice(), order: OnceLock::new() }))
+        let mut marks = [Mark::NONE; LINEAR_MAX];
+        for (mark, name) in marks.iter_mut().zip(&names) {
+            *mark = Mark::of(name);
+        }
+        Self(Arc::new(Inner { names: names.into_boxed_slice(), marks, order: OnceLock::new() }))
     }
 
     /// The names in order.
@@ -63,17 +69,26 @@ impl Shape {
     #[inline]
     pub(crate) fn position_guessed(&self, name: &str, hint: &SlotHint) -> Option<usize> {
         let guess = hint.load();
-        self.names().get(guess).is_some_and(|candidate| candidate.is_same_short(name)).then_some(guess)
+        (self.0.marks.get(guess) == Some(&hint.mark)
+            && (hint.mark.is_whole()
+                || self.names().get(guess).is_some_and(|other| other.is_same_short(name))))
+        .then_some(guess)
     }
 
     /// Out of the way of the callers whose hint is right: they are small then.
     #[inline(never)]
     pub(crate) fn position_learned(&self, name: &str, hint: &SlotHint) -> Option<usize> {
+        let names = self.names();
         let guess = hint.load();
-        if self.names().get(guess).is_some_and(|candidate| *candidate == *name) {
+        let position = if hint.mark != Mark::NONE && names.len() <= LINEAR_MAX {
+            let is_whole = hint.mark.is_whole();
+            let mut marked = self.0.marks.iter().zip(names);
+            marked.position(|(mark, other)| *mark == hint.mark && (is_whole || *other == *name))?
+        } else if names.get(guess).is_some_and(|other| *other == *name) {
             return Some(guess);
-        }
-        let position = self.position(name)?;
+        } else {
+            self.position(name)?
+        };
         hint.store(position);
         Some(position)
     }
@@ -115,36 +130,79 @@ impl fmt::Debug for Shape {
     }
 }
 
+/// By what a name is known: a short one by itself, a longer one by some of its bytes.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Mark(u64);
+
+impl Mark {
+    /// The mark of no name.
+    const NONE: Self = Self(0);
+    /// Names of so many bytes are whole in their marks, below a byte for the length.
+    const WHOLE_MAX: usize = 7;
+    /// In that byte: the name is longer.
+    const LONGER: u64 = 0x80;
+
+    fn of(name: &str) -> Self {
+        let name = name.as_bytes();
+        let (bytes, length) = match (name.first_chunk(), name.last_chunk()) {
+            (Some(begin), Some(end)) if name.len() > Self::WHOLE_MAX => {
+                let (begin, end) = (u32::from_le_bytes(*begin), u32::from_le_bytes(*end));
+                (u64::from(begin) | u64::from(end >> 8) << 32, Self::LONGER)
+            }
+            // An empty name has a mark too.
+            _ => (
+                name.iter().rev().fold(0, |bytes, byte| bytes << 8 | u64::from(*byte)),
+                (name.len() as u64) + 1,
+            ),
+        };
+        Self(bytes | length << 56)
+    }
+
+    /// Whether no other name has this mark.
+    #[inline]
+    fn is_whole(self) -> bool {
+        (1..Self::LONGER).contains(&(self.0 >> 56))
+    }
+}
+
 /// Where a member was last found: kept beside code that looks the same name up in many objects.
 ///
 /// It is only a guess, checked at every use, so it may be shared by threads and by objects of any shape.
 #[derive(Default)]
-pub struct SlotHint(AtomicU32);
+pub struct SlotHint {
+    slot: AtomicU32,
+    mark: Mark,
+}
 
 impl SlotHint {
     /// A hint that knows nothing yet.
     pub const fn new() -> Self {
-        Self(AtomicU32::new(0))
+        Self { slot: AtomicU32::new(0), mark: Mark::NONE }
+    }
+
+    /// A hint for one name, by which that is found faster. It must not be used for another one.
+    pub fn of(name: &str) -> Self {
+        Self { slot: AtomicU32::new(0), mark: Mark::of(name) }
     }
 
     /// The position that it guesses.
     #[inline]
     pub fn load(&self) -> usize {
-        self.0.load(atomic::Ordering::Relaxed) as usize
+        self.slot.load(atomic::Ordering::Relaxed) as usize
     }
 
     /// Guesses that position from now on.
     #[inline]
     pub fn store(&self, position: usize) {
         if let Ok(position) = u32::try_from(position) {
-            self.0.store(position, atomic::Ordering::Relaxed);
+            self.slot.store(position, atomic::Ordering::Relaxed);
         }
     }
 }
 
 impl Clone for SlotHint {
     fn clone(&self) -> Self {
-        Self(AtomicU32::new(self.0.load(atomic::Ordering::Relaxed)))
+        Self { slot: AtomicU32::new(self.slot.load(atomic::Ordering::Relaxed)), mark: self.mark }
     }
 }
 
@@ -201,17 +259,32 @@ mod tests {
     #[test]
     fn finds_names_in_small_and_large_shapes() {
         for count in [0, 1, LINEAR_MAX, LINEAR_MAX + 1, 1000] {
-            let names: Vec<String> = (0..count).map(|n| format!("name-{n}")).collect();
+            // Names of all lengths around those that marks have whole, many of which have the same mark.
+            let names: Vec<String> = (0..count).map(|n| format!("{n:0width$}n--", width = n % 9)).collect();
             let shape = Shape::new(&names).unwrap();
             let hint = SlotHint::new();
             for (position, name) in names.iter().enumerate() {
                 assert_eq!(shape.position(name), Some(position));
-                assert_eq!(shape.position_hinted(name, &hint), Some(position));
-                assert_eq!(shape.position_hinted(name, &hint), Some(position));
+                for hint in [&hint, &SlotHint::of(name)] {
+                    assert_eq!(shape.position_hinted(name, hint), Some(position));
+                    assert_eq!(shape.position_hinted(name, hint), Some(position));
+                }
             }
-            assert_eq!(shape.position("missing"), None);
-            assert_eq!(shape.position_hinted("missing", &hint), None);
+            for missing in ["missing", "", "0n-", "0000000n-", "0000000X0n--"] {
+                assert_eq!(shape.position(missing), None);
+                for hint in [&hint, &SlotHint::of(missing)] {
+                    assert_eq!(shape.position_hinted(missing, hint), None);
+                }
+            }
         }
+    }
+
+    #[test]
+    fn the_empty_name_is_found_and_no_name_is_not() {
+        let shape = Shape::new([""]).unwrap();
+        assert_eq!(shape.position_hinted("", &SlotHint::of("")), Some(0));
+        assert_eq!(Shape::new(["a"]).unwrap().position_hinted("", &SlotHint::of("")), None);
+        assert_eq!(Shape::from_distinct(Vec::new()).position_hinted("", &SlotHint::new()), None);
     }
 
     #[test]

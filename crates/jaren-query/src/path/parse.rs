@@ -307,7 +307,7 @@ impl Parser<'_> {
 }
 
 fn name(name: &str) -> Selector {
-    Selector::Step(Step::Name(Str::from(name), SlotHint::default()))
+    Selector::Step(Step::Name(Str::from(name), SlotHint::of(name)))
 }
 
 #[cfg(test)]

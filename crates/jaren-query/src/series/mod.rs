@@ -64,7 +64,7 @@ pub(crate) struct Selector(pub(crate) Vec<Step>);
 
 impl Selector {
     pub(crate) fn member(name: &str) -> Self {
-        Self(vec![Step::Name(Str::from(name), SlotHint::default())])
+        Self(vec![Step::Name(Str::from(name), SlotHint::of(name))])
     }
 
     pub(crate) fn read<'v>(&self, row: &'v Value) -> Option<&'v Value> {
