@@ -21,7 +21,14 @@ Examples:
     jaren query '$.items[*].price' orders.json
     jaren query --raw '{\"$for\": {\"i\": \"$.items[*]\"}, \"$where\": {\"$gt\": [\"$i.price\", \"$min\"]},
                        \"$return\": \"$i.name\"}' --arg min=10 < orders.jsonl
+    jaren query '{\"no\": \"$.no\", \"prices\": [\"$.items[*].price\"]}' monday.jsonl tuesday.jsonl
     jaren query -f totals.json orders.jsonl";
+
+const TRANSFORM_EXAMPLES: &str = "\
+Examples:
+    jaren transform '[{\"match\": \"$.items[*].price\", \"body\": {\"$mul\": [\"$\", 2]}}]' orders.json
+    jaren transform '[{\"match\": \"$..secret\", \"body\": {\"$seq\": []}}]' orders.jsonl > without.jsonl
+    jaren transform sheet.json --arg-text currency=EUR < orders.jsonl";
 
 /// Runs JSON workflows durably: each finished step is stored before the next begins.
 #[derive(Debug, Parser)]
@@ -65,6 +72,7 @@ pub(crate) enum Command {
     #[command(after_help = QUERY_EXAMPLES)]
     Query(Query),
     /// Transform each JSON value in a file or a pipe by a stylesheet.
+    #[command(after_help = TRANSFORM_EXAMPLES)]
     Transform(Transform),
 }
 
@@ -270,10 +278,11 @@ pub(crate) struct Query {
     /// What to ask: text that begins with `$` is a path, other text is a query as JSON, `@FILE` reads either.
     #[arg(value_name = "EXPR", required_unless_present = "from_file")]
     pub(crate) expression: Option<OsString>,
-    /// The JSON values to ask; without it, or where it is `-`, standard input.
-    pub(crate) file: Option<PathBuf>,
-    /// Read the query from this file; the only other word is then FILE.
-    #[arg(long, short = 'f', value_name = "FILE", conflicts_with = "file")]
+    /// The JSON values to ask, one file after the other; without any, or where one is `-`, standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Read the query from this file; the words are then all FILEs.
+    #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) from_file: Option<PathBuf>,
     /// Ask nothing: print how the query is read, and what it needs.
     #[arg(long)]
@@ -287,8 +296,9 @@ pub(crate) struct Query {
 pub(crate) struct Transform {
     /// The stylesheet: a file, or the JSON itself where it begins with `[` or `{`.
     pub(crate) sheet: OsString,
-    /// The JSON values to transform; without it, or where it is `-`, standard input.
-    pub(crate) file: Option<PathBuf>,
+    /// The JSON values to transform, one file after the other; without any, or where one is `-`, standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) pipe: Pipe,
 }
@@ -300,6 +310,12 @@ pub(crate) struct Pipe {
     /// Bind a variable, as in --arg 'limit=10'; may be repeated.
     #[arg(long = "arg", value_name = "NAME=JSON", value_parser = binding)]
     pub(crate) bindings: Vec<Binding>,
+    /// Bind a variable to a text, as in --arg-text name=Emma; may be repeated.
+    #[arg(long, value_name = "NAME=TEXT", value_parser = binding)]
+    pub(crate) arg_text: Vec<Binding>,
+    /// Bind a variable to the JSON value in a file; may be repeated.
+    #[arg(long, value_name = "NAME=FILE", value_parser = binding)]
+    pub(crate) arg_file: Vec<Binding>,
     /// Let the answer to a value take no more of this, as in --limit steps=1000000; may be repeated.
     #[arg(long = "limit", value_name = "WHAT=COUNT", value_parser = limit)]
     pub(crate) limits: Vec<Limit>,
@@ -331,12 +347,12 @@ pub(crate) struct Pipe {
 pub(crate) struct Binding {
     /// The name, without `$`.
     pub(crate) name: String,
-    /// JSON text.
-    pub(crate) json: String,
+    /// What says the value: JSON, a text, or a path.
+    pub(crate) value: String,
 }
 
 fn binding(text: &str) -> Result<Binding, String> {
-    let (name, json) = text.split_once('=').ok_or("write NAME=JSON, as in limit=10")?;
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, as in limit=10")?;
     if name.starts_with('$') {
         return Err("write the name without '$'".to_owned());
     }
@@ -345,7 +361,7 @@ fn binding(text: &str) -> Result<Binding, String> {
     if !is_name {
         return Err("a name has ASCII letters, digits and '_', and begins with no digit".to_owned());
     }
-    Ok(Binding { name: name.to_owned(), json: json.to_owned() })
+    Ok(Binding { name: name.to_owned(), value: value.to_owned() })
 }
 
 /// The most that an answer may take of something.

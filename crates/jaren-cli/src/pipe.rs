@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use jaren::json::{Diagnostic, Report, Value};
+use jaren::json::{Array, Diagnostic, Report, Value};
 use jaren::query::{BundledZones, CompileOptions, Limits};
 
 use crate::args::{Binding, Limit, Limited, Pipe};
@@ -24,13 +24,14 @@ pub(crate) type Bindings = Vec<(String, Value)>;
 pub(crate) fn check_inputs(
     options: &Pipe,
     expression: Option<&Path>,
-    file: Option<&Path>,
+    files: &[&Path],
 ) -> Result<(), Problem> {
-    let standard_input = Some(Path::new("-"));
-    if options.null_input && file.is_some() {
+    let standard_input = Path::new("-");
+    if options.null_input && !files.is_empty() {
         return Err(Problem::new(Exit::Usage, "with --null-input no FILE is read"));
     }
-    if expression == standard_input && !options.null_input && (file.is_none() || file == standard_input) {
+    let reads_it = !options.null_input && (files.is_empty() || files.contains(&standard_input));
+    if expression == Some(standard_input) && reads_it {
         let message = "standard input cannot be both what is asked and what is read: name a FILE";
         return Err(Problem::new(Exit::Usage, message));
     }
@@ -66,18 +67,28 @@ fn limits(arguments: &[Limit]) -> Limits {
     limits
 }
 
-/// Reads what `--arg` binds.
-pub(crate) fn bindings(arguments: &[Binding]) -> Result<Bindings, Problem> {
+/// Reads what `--arg` and its like bind.
+pub(crate) fn bindings(options: &Pipe) -> Result<Bindings, Problem> {
+    let json = |Binding { name, value }: &Binding| {
+        input::argument(&format!("--arg {name}"), value)
+            .map_err(|problem| problem.with_help(format!("a text is bound by --arg-text {name}=TEXT")))
+    };
+    let text = |binding: &Binding| Ok(Value::from(binding.value.as_str()));
+    let file = |binding: &Binding| input::data(Path::new(&binding.value));
     let mut bindings = Bindings::new();
-    for Binding { name, json } in arguments {
-        if bindings.iter().any(|(bound, _)| bound == name) {
-            return Err(Problem::new(Exit::Usage, format!("--arg binds '{name}' twice")));
+    let mut bind = |arguments: &[Binding], read: &dyn Fn(&Binding) -> Result<Value, Problem>| {
+        for binding in arguments {
+            let name = &binding.name;
+            if bindings.iter().any(|(bound, _)| bound == name) {
+                return Err(Problem::new(Exit::Usage, format!("the variable '{name}' is bound twice")));
+            }
+            bindings.push((name.clone(), read(binding)?));
         }
-        let value = input::argument(&format!("--arg {name}"), json).map_err(|problem| {
-            problem.with_help(format!("a text stands in double quotes: --arg '{name}=\"text\"'"))
-        })?;
-        bindings.push((name.clone(), value));
-    }
+        Ok(())
+    };
+    bind(&options.bindings, &json)?;
+    bind(&options.arg_text, &text)?;
+    bind(&options.arg_file, &file)?;
     Ok(bindings)
 }
 
@@ -125,7 +136,7 @@ impl Expression {
         };
         let mut chain = std::iter::successors(Some(diagnostic), |diagnostic| diagnostic.cause());
         if chain.any(|diagnostic| diagnostic.code() == "JQ0005") {
-            defect.help = Some("bind a variable with --arg NAME=JSON".to_owned());
+            defect.help = Some("bind a variable with --arg NAME=JSON or --arg-text NAME=TEXT".to_owned());
         }
         defect
     }
@@ -152,12 +163,12 @@ pub(crate) struct Program<'p> {
 /// Reads all values, prints all items of the answers to them.
 pub(crate) fn run(
     options: &Pipe,
-    file: Option<&Path>,
+    files: &[&Path],
     program: &Program<'_>,
     output: &Output,
 ) -> Result<Exit, Problem> {
     let mut run = Run { program, printer: Printer::new(options, output.is_json()), last: None };
-    let worked = run.all(options, file);
+    let worked = run.all(options, files);
     // What was printed before a problem goes out before it.
     let printed = run.printer.finish();
     worked?;
@@ -174,22 +185,39 @@ struct Run<'p> {
 }
 
 impl Run<'_> {
-    fn all(&mut self, options: &Pipe, file: Option<&Path>) -> Result<(), Problem> {
+    fn all(&mut self, options: &Pipe, files: &[&Path]) -> Result<(), Problem> {
         if options.null_input {
             return self.one(&Value::Null, 1, || "the null input".to_owned());
         }
-        let mut stream = Stream::open(file, options.round)?;
+        let files = if files.is_empty() { &[Path::new("-")] } else { files };
         if options.slurp {
-            let values = stream.slurp()?;
-            return self.one(&values, 1, || format!("the values of {}", stream.name()));
+            return self.slurped(options, files);
         }
-        while self.printer.is_open()
-            && let Some(input) = stream.next(|| self.printer.flush())?
-        {
-            let Input { value, number, line } = input;
-            self.one(&value, number, || format!("value {number} of {}, in line {line}", stream.name()))?;
+        let mut before = 0;
+        for file in files {
+            let mut stream = Stream::open(file, options.round)?;
+            while self.printer.is_open()
+                && let Some(input) = stream.next(|| self.printer.flush())?
+            {
+                let Input { value, number, line } = input;
+                let name = || format!("value {number} of {}, in line {line}", stream.name());
+                self.one(&value, before + number, name)?;
+            }
+            before += stream.count();
         }
         Ok(())
+    }
+
+    /// Answers all values of all files, as one array.
+    fn slurped(&mut self, options: &Pipe, files: &[&Path]) -> Result<(), Problem> {
+        let (mut values, mut bytes) = (Vec::new(), 0);
+        let mut names = Vec::new();
+        for file in files {
+            let mut stream = Stream::open(file, options.round)?;
+            stream.slurp(&mut values, &mut bytes)?;
+            names.push(stream.name().to_owned());
+        }
+        self.one(&Array::from(values).into(), 1, || format!("the values of {}", names.join(", ")))
     }
 
     fn one(&mut self, value: &Value, number: u64, name: impl Fn() -> String) -> Result<(), Problem> {

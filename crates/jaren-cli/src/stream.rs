@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use jaren::json::read::ReadErrorKind;
-use jaren::json::{Array, Integers, ReadError, ReadOptions, Reader, Value};
+use jaren::json::{Integers, ReadError, ReadOptions, Reader, Value};
 
 use crate::exit::Exit;
 use crate::input::{STANDARD_INPUT, text_defect};
@@ -47,14 +47,13 @@ pub(crate) struct Input {
 }
 
 impl Stream {
-    /// The values of a file, or of standard input.
-    pub(crate) fn open(path: Option<&Path>, round: bool) -> Result<Self, Problem> {
-        let (from, name): (Box<dyn Read>, _) = match path {
-            Some(path) if path != Path::new("-") => {
-                let file = File::open(path).map_err(|error| Problem::unreadable(path, "file", &error))?;
-                (Box::new(file), path.display().to_string())
-            }
-            _ => (Box::new(io::stdin()), STANDARD_INPUT.to_owned()),
+    /// The values of a file; of standard input where it is `-`.
+    pub(crate) fn open(path: &Path, round: bool) -> Result<Self, Problem> {
+        let (from, name): (Box<dyn Read>, _) = if path == Path::new("-") {
+            (Box::new(io::stdin()), STANDARD_INPUT.to_owned())
+        } else {
+            let file = File::open(path).map_err(|error| Problem::unreadable(path, "file", &error))?;
+            (Box::new(file), path.display().to_string())
         };
         let integers = if round { Integers::Nearest } else { Integers::Exact };
         Ok(Self::new(from, name, ReadOptions { integers, ..ReadOptions::data() }))
@@ -69,6 +68,11 @@ impl Stream {
     /// The name of the file, for messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many values there were so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
     }
 
     /// The next value, or nothing at the end. Before it waits for more bytes it calls `wait`.
@@ -113,21 +117,23 @@ impl Stream {
         }
     }
 
-    /// All values that are left, as one array.
-    pub(crate) fn slurp(&mut self) -> Result<Value, Problem> {
-        let mut values = Vec::new();
+    /// Adds all values that are left to others, of which the text was so long.
+    pub(crate) fn slurp(&mut self, values: &mut Vec<Value>, bytes: &mut usize) -> Result<(), Problem> {
+        let before = *bytes;
         while let Some(input) = self.next(|| {})? {
             values.push(input.value);
             let max = self.reader.options().bytes_max;
-            if self.passed > max {
+            *bytes = before.saturating_add(self.passed);
+            if *bytes > max {
                 let name = &self.name;
-                let message = format!("the values of {name} together are larger than {max} bytes");
+                let message =
+                    format!("the values up to those of {name} together are larger than {max} bytes");
                 return Err(
                     Problem::new(Exit::Document, message).with_help("take them one by one, without --slurp")
                 );
             }
         }
-        Ok(Array::from(values).into())
+        Ok(())
     }
 
     fn unreadable(&self, error: &ReadError, source: Source) -> Problem {
@@ -363,7 +369,8 @@ mod tests {
 
         let many = Pieces("[1] ".repeat(1000).into_bytes(), 100);
         let mut many = Stream::new(Box::new(many), "x".to_owned(), options);
-        assert!(many.slurp().unwrap_err().render().contains("together are larger than 1000 bytes"));
+        let slurped = many.slurp(&mut Vec::new(), &mut 0);
+        assert!(slurped.unwrap_err().render().contains("together are larger than 1000 bytes"));
     }
 
     #[test]

@@ -52,7 +52,6 @@ fn the_query_and_the_values_come_from_files_too() {
     sandbox.jaren("query @gone.json data.json").code(4).complains("query gone.json does not exist");
     sandbox.jaren("query sum.json data.json").code(3).complains("is asked with @sum.json");
     sandbox.jaren("query").code(2).complains("EXPR");
-    sandbox.jaren("query -f sum.json a b").code(2);
 }
 
 #[test]
@@ -64,11 +63,40 @@ fn variables_are_bound_or_refused() {
         .code(3)
         .complains("error[JQ0005]")
         .complains("help: bind a variable with --arg NAME=JSON");
-    ask(&["$n", "--arg", "n=x"], "0").code(3).complains("--arg n:1:1").complains("double quotes");
-    ask(&["$n", "--arg", "n"], "0").code(2).complains("NAME=JSON");
+    ask(&["$n", "--arg", "n=x"], "0").code(3).complains("--arg n:1:1").complains("--arg-text n=TEXT");
+    ask(&["$n", "--arg", "n"], "0").code(2).complains("NAME=VALUE");
     ask(&["$n", "--arg", "$n=1"], "0").code(2).complains("without '$'");
     ask(&["$n", "--arg", "a-b=1"], "0").code(2).complains("ASCII letters");
     ask(&["$n", "--arg", "n=1", "--arg", "n=2"], "0").code(2).complains("twice");
+}
+
+#[test]
+fn variables_are_texts_and_files_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("prices.json", r#"{"tea": 3, "milk": 2}"#);
+    let total = r#"query {"$mul":["$.n",{"$get":["$prices","$.of"]}]} --arg-file prices=prices.json"#;
+    assert_eq!(sandbox.jaren_with(total, r#"{"n": 2, "of": "tea"}"#).code(0).out, "6\n");
+    sandbox.jaren("query $x --arg-file x=gone.json").code(4).complains("gone.json");
+    assert_eq!(ask(&["$x", "--arg-text", "x=a=\"b"], "0").code(0).out, "\"a=\\\"b\"\n");
+    ask(&["$x", "--arg-text", "x=1", "--arg", "x=1"], "0").code(2).complains("bound twice");
+}
+
+#[test]
+fn files_are_read_one_after_the_other() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.json", "{\"n\": 1} {\"n\": 2}").write("b.json", "\n{\"n\": 3} 4 [").write("n", "$.n");
+    assert_eq!(sandbox.jaren("query $.n a.json a.json").code(0).out, "1\n2\n1\n2\n");
+    assert_eq!(sandbox.jaren("query -f n a.json a.json").code(0).out, "1\n2\n1\n2\n");
+    assert_eq!(sandbox.jaren_with("query $.n a.json -", "{\"n\": 7}").code(0).out, "1\n2\n7\n");
+    assert_eq!(
+        sandbox.jaren_with("query -s {\"$sum\":\"$[*].n\"} a.json -", "{\"n\": 7}").code(0).out,
+        "10\n"
+    );
+    let said = sandbox.jaren("query --json $.n a.json b.json").code(3);
+    assert!(said.out.contains("{\"type\":\"item\",\"input\":3,\"value\":3}"), "{}", said.out);
+    sandbox.jaren("query $.n a.json b.json").code(3).complains("value 3 of b.json").complains("b.json:2:");
+    sandbox.jaren_with("query @- a.json -", "$").code(2).complains("standard input cannot be both");
+    assert_eq!(sandbox.jaren("query $.n a.json gone.json").code(4).out, "1\n2\n");
 }
 
 #[test]

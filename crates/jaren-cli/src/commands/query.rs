@@ -1,7 +1,7 @@
 //! `jaren query`: asks each value of a file or a pipe.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jaren::json::{Value, pretty, to_text};
 use jaren::query::{CompileOptions, Query, Scope, analyze};
@@ -21,17 +21,20 @@ const EXPR: &str = "EXPR";
 pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit, Problem> {
     let word = arguments.expression.as_deref().unwrap_or_default();
     let after_at = word.to_str().and_then(|word| word.strip_prefix('@')).map(Path::new);
-    // With --from-file the first word is the second one.
-    let (path, file) = match arguments.from_file.as_deref() {
-        Some(path) => (Some(path), arguments.expression.as_deref().map(Path::new)),
-        None => (after_at, arguments.file.as_deref()),
-    };
+    let mut files: Vec<&Path> = arguments.files.iter().map(PathBuf::as_path).collect();
+    let path = arguments.from_file.as_deref().or(after_at);
+    if arguments.from_file.is_some()
+        && let Some(first) = &arguments.expression
+    {
+        // Then the first word is a file, too.
+        files.insert(0, Path::new(first));
+    }
     let of_sheets = |limit: &args::Limit| matches!(limit.what, Limited::Dispatches | Limited::DispatchDepth);
     if arguments.pipe.limits.iter().any(of_sheets) {
         return Err(Problem::new(Exit::Usage, "a query has no dispatches that could be limited"));
     }
     if !arguments.explain {
-        pipe::check_inputs(&arguments.pipe, path, file)?;
+        pipe::check_inputs(&arguments.pipe, path, &files)?;
     }
     let expression = match path {
         Some(path) => parse(input::document_source(path, "query")?)?,
@@ -40,7 +43,7 @@ pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit
     if arguments.explain {
         return explain(&expression, &arguments.pipe, output);
     }
-    let bindings = pipe::bindings(&arguments.pipe.bindings)?;
+    let bindings = pipe::bindings(&arguments.pipe)?;
     let externals = bindings.iter().map(|(name, _)| name.clone()).collect();
     let options = CompileOptions { externals: Some(externals), ..pipe::options(&arguments.pipe) };
     let query = Query::compile_with(expression.document(), &options)
@@ -48,7 +51,7 @@ pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit
     let externals: Vec<(&str, &Value)> = bindings.iter().map(|(name, value)| (&**name, value)).collect();
     let answer = |value: &Value| Ok(query.items(&Scope::value(value).with_externals(&externals))?);
     let program = Program { noun: "query", expression: &expression, answer: &answer };
-    pipe::run(&arguments.pipe, file, &program, output)
+    pipe::run(&arguments.pipe, &files, &program, output)
 }
 
 /// Prints the normalized form of a query. Its variables need no values, so none has to be bound.

@@ -1,6 +1,6 @@
 //! `jaren transform`: transforms each value of a file or a pipe by a stylesheet.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jaren::jslt::{CompileOptions, Stylesheet};
 use jaren::json::Value;
@@ -23,15 +23,16 @@ const RESERVED: [&str; 2] = ["root", "path"];
 pub(crate) fn transform(arguments: &args::Transform, output: &Output) -> Result<Exit, Problem> {
     let json = arguments.sheet.to_str().filter(|text| text.trim_start().starts_with(['[', '{']));
     let path = if json.is_none() { Some(Path::new(&arguments.sheet)) } else { None };
-    pipe::check_inputs(&arguments.pipe, path, arguments.file.as_deref())?;
+    let files: Vec<&Path> = arguments.files.iter().map(PathBuf::as_path).collect();
+    pipe::check_inputs(&arguments.pipe, path, &files)?;
     let source = match json {
         Some(text) => Source::new(Path::new(SHEET), text.as_bytes()),
         None => input::document_source(Path::new(&arguments.sheet), "stylesheet")?,
     };
     let expression = Expression::json(input::parse_document("stylesheet", source)?);
-    let bindings = pipe::bindings(&arguments.pipe.bindings)?;
+    let bindings = pipe::bindings(&arguments.pipe)?;
     if let Some((name, _)) = bindings.iter().find(|(name, _)| RESERVED.contains(&&**name)) {
-        let message = format!("--arg cannot bind '{name}': in stylesheets ${name} has a meaning of its own");
+        let message = format!("'{name}' cannot be bound: in stylesheets ${name} has a meaning of its own");
         return Err(Problem::new(Exit::Usage, message));
     }
     let externals = bindings.iter().map(|(name, _)| name.clone()).collect();
@@ -50,5 +51,5 @@ pub(crate) fn transform(arguments: &args::Transform, output: &Output) -> Result<
     let parameters: Vec<(&str, &Value)> = bindings.iter().map(|(name, value)| (&**name, value)).collect();
     let answer = |value: &Value| Ok(sheet.items(value, &parameters)?);
     let program = Program { noun: "stylesheet", expression: &expression, answer: &answer };
-    pipe::run(&arguments.pipe, arguments.file.as_deref(), &program, output)
+    pipe::run(&arguments.pipe, &files, &program, output)
 }
