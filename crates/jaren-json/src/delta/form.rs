@@ -3,7 +3,8 @@
 use super::error::{DeltaError, DeltaErrorKind};
 use super::op::{Op, Path, Segment};
 use super::{PATH_MAX, is_reserved};
-use crate::{Array, Str, Value};
+use crate::write::{self, Numbers, Style};
+use crate::{Array, CanonicalError, Str, Value, number};
 
 type Formed<T> = Result<T, DeltaError>;
 
@@ -45,6 +46,105 @@ fn count_to_value(count: u64) -> Value {
     // A count beyond 2^53 reaches behind the end of any array or string, as the nearest double does.
     #[expect(clippy::cast_precision_loss, reason = "see above")]
     Value::Number(count as f64)
+}
+
+/// The text of the JSON form of a batch: what [`to_text`](crate::to_text) makes of [`ops_to_value`], in one pass.
+pub fn ops_to_text(ops: &[Op]) -> Result<String, CanonicalError> {
+    /// Mostly enough, so that the text is not moved as it grows.
+    const TYPICAL_OP_BYTES: usize = 64;
+    let mut out = Vec::with_capacity(ops.len().saturating_mul(TYPICAL_OP_BYTES));
+    for (index, op) in ops.iter().enumerate() {
+        out.push(if index == 0 { b'[' } else { b',' });
+        if op_to_text(op, &mut out).is_err() {
+            // A number without a JSON form: the whole batch knows where it stands.
+            return crate::to_text(&ops_to_value(ops));
+        }
+    }
+    out.extend_from_slice(if ops.is_empty() { b"[]" } else { b"]" });
+    Ok(write::into_string(out))
+}
+
+fn op_to_text(op: &Op, out: &mut Vec<u8>) -> Result<(), CanonicalError> {
+    match op {
+        Op::Replace(value) => {
+            out.extend_from_slice(b"[\"r\",");
+            value_to_text(value, out)?;
+        }
+        Op::Set { path, value } => {
+            begin(b's', path, out);
+            out.push(b',');
+            value_to_text(value, out)?;
+        }
+        Op::Delete { path } => begin(b'd', path, out),
+        Op::Append { path, text } => {
+            begin(b'a', path, out);
+            out.push(b',');
+            write::string(text, out);
+        }
+        Op::Trim { path, units } => {
+            begin(b't', path, out);
+            out.push(b',');
+            count_to_text(*units, out);
+        }
+        Op::Splice { path, index, remove, items } => {
+            begin(b'p', path, out);
+            for count in [index, remove] {
+                out.push(b',');
+                count_to_text(*count, out);
+            }
+            out.push(b',');
+            list(items, out, value_to_text)?;
+        }
+        Op::Reorder { path, order } => {
+            begin(b'm', path, out);
+            out.push(b',');
+            list(order, out, |index, out| {
+                count_to_text(*index, out);
+                Ok(())
+            })?;
+        }
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// The verb and the path.
+fn begin(verb: u8, path: &[Segment], out: &mut Vec<u8>) {
+    out.extend_from_slice(&[b'[', b'"', verb, b'"', b',']);
+    // A segment has a text whatever it is.
+    let _ = list(path, out, |segment, out| {
+        match segment {
+            Segment::Key(name) => write::string(name, out),
+            Segment::Index(index) => count_to_text(*index, out),
+        }
+        Ok(())
+    });
+}
+
+fn list<T>(
+    items: &[T],
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&T, &mut Vec<u8>) -> Result<(), CanonicalError>,
+) -> Result<(), CanonicalError> {
+    out.push(b'[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(item, out)?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+fn value_to_text(value: &Value, out: &mut Vec<u8>) -> Result<(), CanonicalError> {
+    write::write(value, Style::Compact, Numbers::Refuse, out)
+}
+
+fn count_to_text(count: u64, out: &mut Vec<u8>) {
+    // As `count_to_value` has it.
+    #[expect(clippy::cast_precision_loss, reason = "see there")]
+    number::write(count as f64, out);
 }
 
 /// Reads the JSON form of a batch.

@@ -1,6 +1,8 @@
 //! Deltas: the worked examples and rules of the format (durable section D).
 
-use jaren_json::delta::{DeltaErrorKind, Op, Segment, apply, diff, ops_from_value, ops_to_value};
+use jaren_json::delta::{
+    DeltaErrorKind, Op, Segment, apply, diff, ops_from_value, ops_to_text, ops_to_value,
+};
 use jaren_json::{Array, Value, value};
 
 use crate::support::parse;
@@ -195,6 +197,19 @@ fn ops_of(old: &str, new: &str) -> String {
     let ops = diff(&old, &new);
     assert_eq!(apply(Some(&old), &ops).unwrap(), new);
     ops_to_value(&ops).to_string()
+}
+
+// durable D1
+#[test]
+fn the_text_of_a_batch_is_that_of_its_form() {
+    let verbs = r#"[["r",{"a":[1]}],["s",["a",0],"\u0001\"x"],["d",["b/c","~"]],["a",["s"],"é"],["t",["s"],3],["p",["l"],0,2,[1,{}]],["p",[],9,0,[]],["m",["l"],[2,0,1]]]"#;
+    for text in [verbs, "[]", r#"[["d",[18446744073709551615]]]"#] {
+        let ops = ops_from_value(&parse(text)).unwrap();
+        assert_eq!(ops_to_text(&ops).unwrap(), ops_to_value(&ops).to_string());
+    }
+    let nested = Value::Array(Array::from(vec![Value::Null, Value::Number(f64::NAN)]));
+    let ops = [Op::Delete { path: vec!["a".into()] }, Op::Set { path: vec!["b".into()], value: nested }];
+    assert_eq!(ops_to_text(&ops).unwrap_err().pointer(), &"/1/2/1", "as the form has it");
 }
 
 // durable D14

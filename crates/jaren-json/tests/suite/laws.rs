@@ -89,6 +89,7 @@ proptest! {
         prop_assert_eq!(ops.is_empty(), old == new);
         prop_assert_eq!(&delta::apply(Some(&old), &ops).unwrap(), &new);
         let form = delta::ops_to_value(&ops);
+        prop_assert_eq!(delta::ops_to_text(&ops).unwrap(), to_text(&form).unwrap());
         let again = parse(&canonical(&form).unwrap());
         prop_assert_eq!(&delta::ops_from_value(&again).unwrap(), &ops);
     }
