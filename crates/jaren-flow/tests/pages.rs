@@ -1,8 +1,9 @@
-//! The JSON examples of the pages compile.
+//! The JSON examples of the pages compile, and without a warning.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use jaren_flow::DeclaredTasks;
 use jaren_flow::dag::Dag;
+use jaren_flow::lint::lint;
 use jaren_flow::machine::Machine;
 use jaren_flow::statechart::Statechart;
 use jaren_flow::workflow::Workflow;
@@ -16,6 +17,7 @@ fn compiles(page: &str, compile: impl Fn(&Value) -> Result<(), Report>) {
         let document = read(fence.as_bytes(), &ReadOptions::document())
             .unwrap_or_else(|error| panic!("{error}: {fence}"));
         compile(&document).unwrap_or_else(|report| panic!("{report:?}: {fence}"));
+        assert_eq!(lint(&document), [], "{fence}");
     }
 }
 

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_json::{Object, Pointer, Value};
 
-use super::query::query;
-use super::{STEP, Scope};
+use super::STEP;
+use super::query::{Scope, query};
 use crate::defects::Defects;
 
-const SCOPE: Scope<'static> = Scope::Members(&STEP, None);
+const SCOPE: &Scope<'static> = &[(&[], &STEP)];
 
 pub(super) fn lint(document: &Value, warnings: &mut Defects) {
     let list = |member: &str| document.get(member).and_then(Value::as_array).map_or(&[][..], |list| list);
@@ -20,7 +20,7 @@ pub(super) fn lint(document: &Value, warnings: &mut Defects) {
     }
     for (index, transition) in transitions.iter().enumerate() {
         let pointer = Pointer::root().child("transitions").child_index(index);
-        query(transition.get("guard"), &pointer.child("guard"), &SCOPE, warnings);
+        query(transition.get("guard"), &pointer.child("guard"), SCOPE, warnings);
         effects(transition, "effects", &pointer, warnings);
     }
     shadowed(transitions, warnings);
@@ -33,7 +33,7 @@ fn effects(of: &Value, member: &str, pointer: &Pointer, warnings: &mut Defects) 
     let effects = of.get(member).and_then(Value::as_array);
     for (index, effect) in effects.into_iter().flatten().enumerate() {
         let pointer = pointer.child(member).child_index(index).child("with");
-        query(effect.get("with"), &pointer, &SCOPE, warnings);
+        query(effect.get("with"), &pointer, SCOPE, warnings);
     }
 }
 

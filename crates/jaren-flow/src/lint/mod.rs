@@ -32,7 +32,6 @@ mod workflow;
 
 use jaren_json::{Diagnostic, Value};
 
-use self::query::Scope;
 use crate::defects::Defects;
 
 /// What is read by the queries of machines and charts.

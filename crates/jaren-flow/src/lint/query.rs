@@ -5,13 +5,12 @@ use jaren_query::{CompileOptions, analyze};
 
 use crate::defects::Defects;
 
-/// What a query reads at `$`, as far as it is known.
-pub(super) enum Scope<'a> {
-    /// Anything.
-    Any,
-    /// An object of these members, and of the first one named by the second list an object of those.
-    Members(&'a [&'a str], Option<(&'a str, &'a [&'a str])>),
-}
+/// So many members are named where one of them was meant.
+const NAMED_MAX: usize = 8;
+
+/// What is known of what a query reads at `$`: what objects have which members, by the names that lead to them. What no
+/// entry speaks of may be anything.
+pub(super) type Scope<'a> = [(&'a [&'a str], &'a [&'a str])];
 
 /// Looks through the query at `pointer`.
 pub(super) fn query(document: Option<&Value>, pointer: &Pointer, scope: &Scope<'_>, warnings: &mut Defects) {
@@ -79,10 +78,7 @@ fn step(segment: &Value) -> Option<&str> {
 }
 
 fn unbound(name: &str, place: &Pointer, scope: &Scope<'_>, bound: &[&str], warnings: &mut Defects) {
-    let members = match scope {
-        Scope::Any => &[][..],
-        Scope::Members(members, _) => members,
-    };
+    let members = scope.iter().find(|(path, _)| path.is_empty()).map_or(&[][..], |(_, members)| members);
     let member = warnings.nearest(name, members.iter().copied()).map(|near| format!("$.{near}"));
     let near =
         member.or_else(|| warnings.nearest(name, bound.iter().copied()).map(|near| format!("${near}")));
@@ -91,21 +87,24 @@ fn unbound(name: &str, place: &Pointer, scope: &Scope<'_>, bound: &[&str], warni
     warnings.push("JL0001", place.clone(), message);
 }
 
-/// Warns of the first step of a path that never finds anything.
+/// Warns of a path that never finds anything.
 fn unknown(steps: &[&str], place: &Pointer, scope: &Scope<'_>, warnings: &mut Defects) {
-    let Scope::Members(members, inner) = scope else { return };
-    let (before, step, members) = match (steps, inner) {
-        ([step, ..], _) if !members.contains(step) => ("$", step, *members),
-        ([first, step, ..], Some((name, members))) if first == name && !members.contains(step) => {
-            (*first, step, *members)
+    for (path, members) in scope {
+        let Some(step) = steps.strip_prefix(*path).and_then(|rest| rest.first()) else { continue };
+        if members.contains(step) {
+            continue;
         }
-        _ => return,
-    };
-    let before = if before == "$" { before.to_owned() } else { format!("$.{before}") };
-    let near = warnings.suggest(Some(&Value::from(*step)), members.iter().copied());
-    let message = format!(
-        "'{before}' has no member '{step}' here, so this finds nothing; there are {}{near}",
-        members.join(", ")
-    );
-    warnings.push("JL0002", place.clone(), message);
+        // Who writes the name of a state where its pointer belongs is not near it, letter by letter.
+        let last = |member: &&&str| member.rsplit('/').next() == Some(*step);
+        let near = match members.iter().find(last) {
+            Some(member) => format!("; did you mean '{member}'?"),
+            None => warnings.suggest(Some(&Value::from(*step)), members.iter().copied()),
+        };
+        let all =
+            if members.len() > NAMED_MAX { String::new() } else { format!(" among {}", members.join(", ")) };
+        let whole: String = path.iter().flat_map(|step| [".", step]).collect();
+        let message = format!("'${whole}' has no member '{step}'{all}, so this finds nothing{near}");
+        warnings.push("JL0002", place.clone(), message);
+        return;
+    }
 }

@@ -5,46 +5,69 @@ use std::collections::BTreeSet;
 use jaren_json::{Object, Pointer, Value};
 
 use super::query::query;
-use super::{STEP, Scope, dag};
+use super::{STEP, dag};
 use crate::defects::Defects;
 
-/// The members of the context (workflow format, section 3).
+/// The members of the context, the last one for inputs only.
 const CONTEXT: [&str; 6] = ["input", "data", "event", "results", "visits", "activation"];
-/// An input sees the activation as well.
-const INPUT: Scope<'static> = Scope::Members(&STEP, Some(("context", &CONTEXT)));
-const GUARD: Scope<'static> = Scope::Members(&STEP, Some(("context", CONTEXT.split_at(5).0)));
+/// How deep flows nest.
+const DEPTH_MAX: usize = 64;
 
 pub(super) fn lint(document: &Value, warnings: &mut Defects) {
-    let mut flows = vec![(document, Pointer::root())];
-    while let Some((flow, pointer)) = flows.pop() {
-        let Some(states) = flow.get("states").and_then(Value::as_object) else { continue };
-        let pointer = pointer.child("states");
-        for (id, state) in states {
+    let flows = flows(document);
+    let ids = flows.iter().flat_map(|(_, states, pointer)| states.iter().map(|(id, _)| pointer.child(id)));
+    let ids: Vec<Pointer> = ids.collect();
+    let ids: Vec<&str> = ids.iter().map(Pointer::as_str).collect();
+    // Results and visits are kept by the pointers of the states.
+    let guard: [(&[&str], &[&str]); 4] = [
+        (&[], &STEP),
+        (&["context"], CONTEXT.split_at(5).0),
+        (&["context", "results"], &ids),
+        (&["context", "visits"], &ids),
+    ];
+    let mut input = guard;
+    input[1].1 = &CONTEXT;
+    for (flow, states, pointer) in &flows {
+        for (id, state) in *states {
             let pointer = pointer.child(id);
             for member in ["choose", "on"] {
                 let branches = state.get(member).and_then(Value::as_array).map_or(&[][..], |list| list);
                 for (index, branch) in branches.iter().enumerate() {
                     let pointer = pointer.child(member).child_index(index).child("guard");
-                    query(branch.get("guard"), &pointer, &GUARD, warnings);
+                    query(branch.get("guard"), &pointer, &guard, warnings);
                 }
                 if member == "on" {
                     shadowed(branches, &pointer.child("on"), warnings);
                 }
             }
-            query(state.get("input"), &pointer.child("input"), &INPUT, warnings);
+            query(state.get("input"), &pointer.child("input"), &input, warnings);
             if let Some(work) = state.get("work") {
                 let pointer = pointer.child("work");
-                query(work.get("with"), &pointer.child("with"), &Scope::Any, warnings);
+                query(work.get("with"), &pointer.child("with"), &[], warnings);
                 if let Some(document) = work.get("dag") {
                     dag::at(document, &pointer.child("dag"), warnings);
                 }
             }
+        }
+        unreached(flow, states, pointer, warnings);
+    }
+}
+
+/// The document and the flows in it: each with its states and their pointer.
+fn flows(document: &Value) -> Vec<(&Value, &Object, Pointer)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(document, Pointer::root(), 0)];
+    while let Some((flow, pointer, depth)) = waiting.pop() {
+        let Some(states) = flow.get("states").and_then(Value::as_object) else { continue };
+        let pointer = pointer.child("states");
+        for (id, state) in states.iter().filter(|_| depth < DEPTH_MAX) {
             if let Some(flow) = state.get("flow") {
-                flows.push((flow, pointer.child("flow")));
+                waiting.push((flow, pointer.child(id).child("flow"), depth + 1));
             }
         }
-        unreached(flow, states, &pointer, warnings);
+        found.push((flow, states, pointer));
     }
+    found
 }
 
 /// Warns of events behind the same one without a guard.
