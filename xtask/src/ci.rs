@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::run::{Failure, cargo, conformance, run, test};
-use crate::{bench, deny, example, fuzz, layers, tidy};
+use crate::{bench, deny, example, fuzz, layers, sim, tidy};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -25,7 +25,7 @@ struct Gate {
 }
 
 /// Cheap gates first; then what shares its compiled code.
-const GATES: [Gate; 14] = [
+const GATES: [Gate; 15] = [
     Gate { name: "fmt", run: || fully(run(&mut cargo(["fmt", "--all", "--check"]))) },
     Gate { name: "layers", run: || fully(layers::layers()) },
     Gate { name: "tidy", run: || fully(tidy::tidy(false)) },
@@ -37,6 +37,7 @@ const GATES: [Gate; 14] = [
     Gate { name: "serde-json-features", run: || fully(serde_json_features()) },
     Gate { name: "features", run: || fully(features()) },
     Gate { name: "conformance", run: || fully(conformance(&[])) },
+    Gate { name: "sim", run: || fully(sim::short()) },
     Gate { name: "fuzz", run: || fully(fuzz::short()) },
     Gate { name: "example", run: example::example },
     Gate { name: "bench", run: || fully(bench::short()) },

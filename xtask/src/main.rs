@@ -1,5 +1,5 @@
 //! The project's own tasks: `cargo xtask ci`, `test`, `layers`, `tidy`, `conformance`, `bench`, `fuzz`,
-//! `soak`.
+//! `sim`, `soak`.
 //!
 //! Each task is one module with one job.
 //! This package depends on none of our crates, so that the gates build in seconds; what needs them is a package of its
@@ -14,6 +14,7 @@ mod example;
 mod fuzz;
 mod layers;
 mod run;
+mod sim;
 mod soak;
 mod tidy;
 mod workspace;
@@ -58,6 +59,13 @@ enum Task {
     Bench(bench::Options),
     /// Fuzzes the pure crates: any input ends in an answer or an error.
     Fuzz(fuzz::Options),
+    /// Simulates the engine, many histories from one seed (`cargo xtask sim --help` for its options).
+    #[command(disable_help_flag = true)]
+    Sim {
+        /// Handed on to the program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<String>,
+    },
     /// The long forms of what `ci` runs short.
     Soak(soak::Options),
 }
@@ -71,6 +79,7 @@ fn main() -> ExitCode {
         Task::Conformance { rest } => run::conformance(&rest),
         Task::Bench(options) => bench::bench(&options),
         Task::Fuzz(options) => fuzz::fuzz(&options),
+        Task::Sim { rest } => sim::sim(&rest),
         Task::Soak(options) => soak::soak(&options),
     };
     match result {

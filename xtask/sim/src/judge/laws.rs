@@ -1,0 +1,167 @@
+//! The laws, each over what is stored.
+
+use jaren_json::{Object, Value};
+
+use super::Broken;
+use crate::oracle::{Config, Rest};
+
+/// A member of a member.
+fn at<'a>(snapshot: &'a Value, part: &str, name: &str) -> &'a Value {
+    snapshot.get(part).and_then(|part| part.get(name)).unwrap_or(&Value::Null)
+}
+
+pub(super) fn generation(snapshot: &Value) -> u64 {
+    snapshot.get("generation").and_then(Value::as_u64).unwrap_or(0)
+}
+
+pub(super) fn is_done(snapshot: &Value) -> bool {
+    snapshot.get("status").and_then(Value::as_str) == Some("done")
+}
+
+fn pending(snapshot: &Value) -> Option<&Object> {
+    snapshot.get("pending").and_then(Value::as_object)
+}
+
+fn active(snapshot: &Value) -> &str {
+    at(snapshot, "control", "active").at(0).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn visits(snapshot: &Value, state: &str) -> u64 {
+    at(snapshot, "context", "visits").get(state).and_then(Value::as_u64).unwrap_or(0)
+}
+
+fn total(visits: &Value) -> u64 {
+    visits.as_object().into_iter().flat_map(Object::values).filter_map(Value::as_u64).sum()
+}
+
+/// The pending activation, if it is this one.
+fn activation<'a>(snapshot: &'a Value, state: &str, visit: u64) -> Option<&'a Object> {
+    pending(snapshot).filter(|pending| {
+        pending.get("state").and_then(Value::as_str) == Some(state)
+            && pending.get("visit").and_then(Value::as_u64) == Some(visit)
+    })
+}
+
+/// Was this node done when the snapshot was saved?
+pub(super) fn finished(snapshot: &Value, state: &str, visit: u64, node: &str) -> bool {
+    let entered = visits(snapshot, state);
+    if active(snapshot) != state || entered != visit {
+        return entered >= visit;
+    }
+    activation(snapshot, state, visit).is_some_and(|pending| {
+        pending.contains_key("result")
+            || pending.get("values").is_some_and(|values| values.get(node).is_some())
+    })
+}
+
+/// Does the snapshot ask for this node?
+pub(super) fn admits(snapshot: &Value, state: &str, visit: u64, node: &str) -> bool {
+    activation(snapshot, state, visit).is_some_and(|pending| pending.contains_key("identity"))
+        && !finished(snapshot, state, visit, node)
+}
+
+/// The label tells what the snapshot says, or that the last attempt failed.
+pub(super) fn label(label: Option<&str>, snapshot: &Value) -> Result<(), Broken> {
+    let status = snapshot.get("status").and_then(Value::as_str);
+    if label == status || (label == Some("failed") && !is_done(snapshot)) {
+        return Ok(());
+    }
+    Err(format!("its label is {label:?}, its status {status:?}"))
+}
+
+/// One snapshot may follow another.
+pub(super) fn follows(before: &Value, after: &Value) -> Result<(), Broken> {
+    let (old, new) = (generation(before), generation(after));
+    if new <= old {
+        return Err(format!("generation {new} follows {old}"));
+    }
+    if number(at(after, "control", "time")) < number(at(before, "control", "time")) {
+        return Err("its time went back".to_owned());
+    }
+    for (state, count) in at(before, "context", "visits").as_object().into_iter().flatten() {
+        if count.as_u64().unwrap_or(0) > visits(after, state) {
+            return Err(format!("visits of {state} were forgotten"));
+        }
+    }
+    let Some(old) = pending(before) else { return Ok(()) };
+    let name = |name: &str| old.get(name).cloned().unwrap_or_default();
+    let visit = name("visit").as_u64().unwrap_or(0);
+    let Some(new) = activation(after, name("state").as_str().unwrap_or_default(), visit) else {
+        return Ok(());
+    };
+    for part in ["input", "identity", "result"] {
+        if old.get(part).is_some_and(|old| new.get(part) != Some(old)) {
+            return Err(format!("the {part} of pending work changed"));
+        }
+    }
+    for (node, value) in name("values").as_object().into_iter().flatten() {
+        if new.get("values").and_then(|values| values.get(node)) != Some(value) {
+            return Err(format!("the saved value of {node} changed"));
+        }
+    }
+    Ok(())
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(0.0)
+}
+
+/// A snapshot is one of the places that the second reading goes through.
+pub(super) fn agrees(snapshot: &Value, configs: &[Config], input: &Value) -> Result<(), Broken> {
+    let entered = at(snapshot, "context", "visits");
+    let count = total(entered);
+    let same = |config: &&Config| total(&Value::Object(config.visits.clone())) == count;
+    let Some(config) = configs.iter().find(same) else {
+        return Err(format!("no way leads through {entered}"));
+    };
+    let expected = [
+        ("visits", Value::Object(config.visits.clone())),
+        ("data", config.data.clone()),
+        ("results", Value::Object(config.results.clone())),
+        ("event", config.event.clone()),
+        ("input", input.clone()),
+    ];
+    for (part, expected) in expected {
+        let found = at(snapshot, "context", part);
+        if *found != expected {
+            return Err(format!("context.{part} is {found}, not {expected}"));
+        }
+    }
+    if active(snapshot) != config.active {
+        return Err(format!("it rests in {}, not in {}", active(snapshot), config.active));
+    }
+    let status = snapshot.get("status").and_then(Value::as_str).unwrap_or_default();
+    let rests = match config.rest {
+        Rest::Work { .. } | Rest::Choice => status == "running",
+        Rest::Wait => status == "running" || status == "waiting",
+        Rest::Final => status == "done",
+    };
+    if !rests {
+        return Err(format!("it is {status} in {}", config.active));
+    }
+    pending_agrees(snapshot, config)
+}
+
+fn pending_agrees(snapshot: &Value, config: &Config) -> Result<(), Broken> {
+    let Some(pending) = pending(snapshot) else { return Ok(()) };
+    let Rest::Work { input, kept, result } = &config.rest else {
+        return Err(format!("{} has pending work", config.active));
+    };
+    if activation(snapshot, &config.active, visits(snapshot, &config.active)).is_none() {
+        return Err("its pending work is another one's".to_owned());
+    }
+    // Our store leaves out what follows from the rest.
+    if pending.get("input").is_some_and(|found| found != input) {
+        return Err(format!("the input of its work is {:?}, not {input}", pending.get("input")));
+    }
+    for (node, value) in pending.get("values").and_then(Value::as_object).into_iter().flatten() {
+        if kept.get(node) != Some(value) {
+            return Err(format!("the value of {node} is {value}, not {:?}", kept.get(node)));
+        }
+    }
+    match (pending.get("result"), result) {
+        (Some(found), Some(result)) if found == result => Ok(()),
+        (None, _) => Ok(()),
+        (found, result) => Err(format!("the result of its work is {found:?}, not {result:?}")),
+    }
+}

@@ -1,0 +1,246 @@
+//! A process's way to the store: everything waits for the schedule, and nothing passes after a crash.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jaren_durable::{
+    Address, At, Batch, BoxFuture, Claim, Commit, Committed, DocumentRecord, DocumentsQuery, Expected,
+    FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, SessionId,
+    SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+};
+use jaren_host::Millis;
+use jaren_json::{Object, Value};
+use tokio::sync::oneshot;
+
+use crate::board::{Answer, Board, Item, Life};
+use crate::tasks::{INNER, INNER_OTHER};
+
+/// A guard of the engine, taken away by changing what the store tells it. Each must be condemned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Control {
+    /// Whatever a batch expects of the store, it is as expected.
+    NoExpectedGeneration,
+    /// A batch is acknowledged when it is sent, and applied later.
+    EarlyAcknowledgement,
+    /// A saved run always seems to be of these tasks' versions.
+    NoIdentityCheck,
+}
+
+impl Control {
+    pub(crate) const ALL: [Control; 3] =
+        [Control::NoExpectedGeneration, Control::EarlyAcknowledgement, Control::NoIdentityCheck];
+}
+
+/// A commit that is not made as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nothing is written, and the process is dead.
+    DiesBefore,
+    /// It is written, and the process is dead.
+    DiesAfter,
+    /// It is written, but the answer says that nobody knows.
+    ReplyLost,
+    /// Nothing is written, and the answer says that nobody knows.
+    NotWritten,
+    /// Nothing is written, and the answer says so.
+    Refused,
+}
+
+/// The faults that a matrix goes through.
+pub(crate) const FAULTS: [Fault; 5] =
+    [Fault::DiesBefore, Fault::DiesAfter, Fault::ReplyLost, Fault::NotWritten, Fault::Refused];
+
+/// Counts the commits of all processes, and knows which of them fails.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    commits: AtomicUsize,
+    pub(crate) fault: Option<(usize, Fault)>,
+}
+
+impl Script {
+    pub(crate) fn commits(&self) -> usize {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// The fault of the next commit.
+    pub(crate) fn next(&self) -> Option<Fault> {
+        let number = self.commits.fetch_add(1, Ordering::Relaxed) + 1;
+        self.fault.filter(|(at, _)| *at == number).map(|(_, fault)| fault)
+    }
+}
+
+/// The storage that one engine is given.
+#[derive(Debug)]
+pub(crate) struct Link {
+    memory: Arc<MemoryStorage>,
+    board: Arc<Board>,
+    life: Life,
+    control: Option<Control>,
+    dead: AtomicBool,
+    /// Acknowledged already, but not applied.
+    behind: Mutex<Vec<Vec<Batch>>>,
+}
+
+pub(crate) fn failed(retry: Retry) -> StorageError {
+    StorageError::new(StorageErrorKind::Io, retry, "apply a group", "the simulation wants it so")
+}
+
+impl Link {
+    pub(crate) fn new(
+        memory: Arc<MemoryStorage>,
+        board: Arc<Board>,
+        life: Life,
+        control: Option<Control>,
+    ) -> Arc<Self> {
+        let (dead, behind) = (AtomicBool::new(false), Mutex::default());
+        Arc::new(Link { memory, board, life, control, dead, behind })
+    }
+
+    /// The process is gone: nothing that it does reaches the store any more.
+    pub(crate) fn cut(&self) {
+        self.dead.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::Relaxed)
+    }
+
+    /// What was acknowledged too early, oldest first.
+    pub(crate) fn take_behind(&self) -> Option<Vec<Batch>> {
+        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        if behind.is_empty() { None } else { Some(behind.remove(0)) }
+    }
+
+    async fn send(&self, group: Vec<Batch>) -> Answer {
+        if self.is_dead() {
+            return Err(failed(Retry::Never));
+        }
+        if self.control == Some(Control::EarlyAcknowledgement) {
+            let answer = group.iter().map(acknowledged).collect();
+            self.behind.lock().unwrap_or_else(PoisonError::into_inner).push(group);
+            return Ok(answer);
+        }
+        let group = match self.control {
+            Some(Control::NoExpectedGeneration) => self.unconditional(group).await,
+            _ => group,
+        };
+        let (tx, rx) = oneshot::channel();
+        self.board.push(self.life, Item::Apply { group, tx });
+        rx.await.unwrap_or_else(|_| Err(failed(Retry::Never)))
+    }
+
+    async fn unconditional(&self, mut group: Vec<Batch>) -> Vec<Batch> {
+        for part in group.iter_mut().flat_map(|batch| &mut batch.sessions) {
+            if let Ok(Some(record)) = self.memory.session(part.session.clone()).await {
+                part.expected = Expected::Head(record.head);
+            }
+        }
+        group
+    }
+
+    async fn read<T>(&self, answer: BoxFuture<'_, Result<T, StorageError>>) -> Result<T, StorageError> {
+        if self.board.rough() {
+            if self.board.percent(8) {
+                let (tx, rx) = oneshot::channel();
+                self.board.push(self.life, Item::Read { tx });
+                if rx.await.is_err() {
+                    return Err(failed(Retry::Never));
+                }
+            }
+            if self.board.faulty() && self.board.percent(1) {
+                return Err(failed(Retry::Safe));
+            }
+        }
+        if self.is_dead() { Err(failed(Retry::Never)) } else { answer.await }
+    }
+
+    async fn disguised(
+        &self,
+        session: SessionId,
+        address: Address,
+        at: At,
+    ) -> Result<Option<Stored>, StorageError> {
+        let mut found = self.memory.document(session, address, at).await?;
+        if self.control == Some(Control::NoIdentityCheck)
+            && let Some(stored) = &mut found
+        {
+            stored.value = adapted(&stored.value, crate::tasks::inner_of(self.life));
+        }
+        Ok(found)
+    }
+}
+
+/// The answer to a batch that was not applied.
+fn acknowledged(batch: &Batch) -> Outcome {
+    let next = |expected: &Expected| match expected {
+        Expected::Absent { .. } => Seq::new(1),
+        Expected::Head(head) => head.next(),
+    };
+    let seqs = batch.sessions.iter().map(|part| next(&part.expected)).collect();
+    Outcome::Committed(Committed { seqs, time: Millis::new(0), enqueued: Vec::new() })
+}
+
+/// The value with the version of the inner task that the reader has.
+fn adapted(value: &Value, inner: &str) -> Value {
+    match value {
+        Value::String(text) if [INNER, INNER_OTHER].contains(&text.as_str()) => Value::from(inner),
+        Value::Array(items) => items.iter().map(|item| adapted(item, inner)).collect(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, member)| (name, adapted(member, inner)));
+            Value::Object(members.collect::<Object>())
+        }
+        other => other.clone(),
+    }
+}
+
+type Reading<'a, T> = BoxFuture<'a, Result<T, StorageError>>;
+
+impl Storage for Link {
+    fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Answer> {
+        Box::pin(self.send(group))
+    }
+
+    fn session(&self, session: SessionId) -> Reading<'_, Option<SessionRecord>> {
+        Box::pin(self.read(self.memory.session(session)))
+    }
+
+    fn document(&self, session: SessionId, address: Address, at: At) -> Reading<'_, Option<Stored>> {
+        Box::pin(self.read(Box::pin(self.disguised(session, address, at))))
+    }
+
+    fn family(&self, query: FamilyQuery) -> Reading<'_, Page<Stored>> {
+        Box::pin(self.read(self.memory.family(query)))
+    }
+
+    fn documents(&self, query: DocumentsQuery) -> Reading<'_, Page<DocumentRecord>> {
+        Box::pin(self.read(self.memory.documents(query)))
+    }
+
+    fn sessions(&self, query: SessionsQuery) -> Reading<'_, Page<SessionRecord>> {
+        Box::pin(self.read(self.memory.sessions(query)))
+    }
+
+    fn changes(&self, session: SessionId, after: Seq, limit: usize) -> Reading<'_, Vec<Commit>> {
+        Box::pin(self.read(self.memory.changes(session, after, limit)))
+    }
+
+    fn claim(&self, claim: Claim) -> Reading<'_, Vec<Job>> {
+        Box::pin(self.read(self.memory.claim(claim)))
+    }
+
+    fn job(&self, id: Arc<str>) -> Reading<'_, Option<Job>> {
+        Box::pin(self.read(self.memory.job(id)))
+    }
+
+    fn jobs(&self, query: JobsQuery) -> Reading<'_, Page<Job>> {
+        Box::pin(self.read(self.memory.jobs(query)))
+    }
+
+    fn job_counts(&self) -> Reading<'_, Vec<JobCounts>> {
+        Box::pin(self.read(self.memory.job_counts()))
+    }
+
+    fn moved(&self, session: SessionId, after: Seq) -> Reading<'_, Seq> {
+        self.memory.moved(session, after)
+    }
+}

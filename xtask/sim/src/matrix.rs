@@ -1,0 +1,122 @@
+//! The crash matrix: every durable write of the fixed documents fails before, after, and with its answer lost; then the
+//! run is driven to its end, and judged like every other history.
+
+use std::sync::{Mutex, PoisonError};
+
+use jaren_engine::Policy;
+use jaren_json::value;
+
+use crate::causes::Coverage;
+use crate::dice::Dice;
+use crate::fixed::{Fixed, documents};
+use crate::history::{Reply, Verdict, in_one_thread, verdict};
+use crate::link::{Control, Fault};
+use crate::many::cores;
+use crate::world::{Setting, Trouble, World};
+
+/// What the whole matrix came to.
+#[derive(Debug, Default)]
+pub(crate) struct Matrix {
+    pub(crate) histories: u64,
+    pub(crate) writes: usize,
+    pub(crate) coverage: Coverage,
+    /// Each with the place where it was met.
+    pub(crate) broken: Vec<String>,
+}
+
+/// The undisturbed run, and then each of its writes with each fault.
+struct Case {
+    fixed: Fixed,
+    policy: Policy,
+    /// Drives stay for timers.
+    parked: bool,
+}
+
+/// Goes through it.
+pub(crate) fn matrix(faults: &[Fault], control: Option<Control>) -> Matrix {
+    let (cases, whole) = (Mutex::new(cases().into_iter()), Mutex::new(Matrix::default()));
+    let next = || cases.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(case) = next() {
+            let one = case.run(faults, control);
+            whole.lock().unwrap_or_else(PoisonError::into_inner).add(one);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..cores() {
+            scope.spawn(work);
+        }
+    });
+    let mut whole = whole.into_inner().unwrap_or_else(PoisonError::into_inner);
+    whole.broken.sort();
+    whole
+}
+
+/// The longest first, so that the threads end together.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for policy in [Policy::EverySavePoint, Policy::Coalesced] {
+        for fixed in documents() {
+            // Whether drives stay for timers tells only where there is something to stay for.
+            let parks = fixed.replies.contains(&Reply::Time);
+            for parked in [false, true].into_iter().filter(|parked| parks || !parked) {
+                cases.push(Case { fixed: fixed.clone(), policy, parked });
+            }
+        }
+    }
+    cases
+}
+
+impl Case {
+    fn run(&self, faults: &[Fault], control: Option<Control>) -> Matrix {
+        let mut one = Matrix::default();
+        one.writes = one.take(self, None, control);
+        for at in 1..=one.writes {
+            for fault in faults {
+                one.take(self, Some((at, *fault)), control);
+            }
+        }
+        one
+    }
+}
+
+impl Matrix {
+    /// Takes in one history. Answers how many commits it made.
+    fn take(&mut self, case: &Case, fault: Option<(usize, Fault)>, control: Option<Control>) -> usize {
+        let Case { fixed, policy, parked } = case;
+        let (verdict, commits) = history(fixed, *policy, *parked, fault, control);
+        self.histories += 1;
+        self.coverage.add(&verdict.coverage);
+        let place = |broken| format!("{} {policy:?} parked={parked} {fault:?}: {broken}", fixed.name);
+        self.broken.extend(verdict.broken.map(place));
+        commits
+    }
+
+    fn add(&mut self, other: Matrix) {
+        self.histories += other.histories;
+        self.writes += other.writes;
+        self.coverage.add(&other.coverage);
+        self.broken.extend(other.broken);
+    }
+}
+
+/// One history of one document, with at most one fault. Answers how many commits it made, too.
+fn history(
+    fixed: &Fixed,
+    policy: Policy,
+    parked: bool,
+    fault: Option<(usize, Fault)>,
+    control: Option<Control>,
+) -> (Verdict, usize) {
+    let setting = Setting { without: vec![Trouble::Clocks], control, ..Setting::default() };
+    let mut world = World::new(setting, Dice::new(1), vec![(fixed.plan.clone(), value!(7))], false);
+    world.script.fault = fault;
+    (world.policy, world.parked) = (Some(policy), parked);
+    let replies = fixed.replies.clone();
+    in_one_thread(async move {
+        let mut steps = 0;
+        let broken = world.finish(0, &replies, &mut steps).await.err();
+        let commits = world.script.commits();
+        (verdict(world, broken, steps), commits)
+    })
+}
