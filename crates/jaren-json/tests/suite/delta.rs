@@ -203,7 +203,7 @@ fn ops_of(old: &str, new: &str) -> String {
 #[test]
 fn the_text_of_a_batch_is_that_of_its_form() {
     let verbs = r#"[["r",{"a":[1]}],["s",["a",0],"\u0001\"x"],["d",["b/c","~"]],["a",["s"],"é"],["t",["s"],3],["p",["l"],0,2,[1,{}]],["p",[],9,0,[]],["m",["l"],[2,0,1]]]"#;
-    for text in [verbs, "[]", r#"[["d",[18446744073709551615]]]"#] {
+    for text in [verbs, "[]"] {
         let ops = ops_from_value(&parse(text)).unwrap();
         assert_eq!(ops_to_text(&ops).unwrap(), ops_to_value(&ops).to_string());
     }
