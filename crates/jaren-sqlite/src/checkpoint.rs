@@ -15,8 +15,11 @@ use rusqlite::wal::CheckpointMode;
 use crate::open;
 use crate::options::Durability;
 
-/// Pages in the log from which on a checkpoint is due: some 16 MB.
-pub(crate) const PAGES_DUE: usize = 8000;
+/// Pages in the log from which on a checkpoint is due: some 4 MB.
+///
+/// As long as the log grows, each sync has to write the file's new length, too, which costs a commit that is alone half
+/// as much again; it grows until it begins anew for the first time.
+pub(crate) const PAGES_DUE: usize = 2000;
 
 /// The part that the writer sees.
 #[derive(Debug, Default)]

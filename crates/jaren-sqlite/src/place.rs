@@ -58,7 +58,28 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// That of the file which has the name now; none if there is none.
+    ///
+    /// It asks for nothing but the number: Linux gives a file whose times somebody has asked for a new time with the next
+    /// write, which then has to be synced with it, and that made commits that are alone a third slower.
+    #[cfg(target_os = "linux")]
     pub(crate) fn of(path: &Path) -> Option<Self> {
+        use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+        match statx(CWD, path, AtFlags::empty(), StatxFlags::INO) {
+            Ok(found) => {
+                let device = (u64::from(found.stx_dev_major) << 32) | u64::from(found.stx_dev_minor);
+                Some(Self { device, number: found.stx_ino })
+            }
+            Err(rustix::io::Errno::NOSYS) => Self::by_metadata(path),
+            Err(_) => None,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        Self::by_metadata(path)
+    }
+
+    fn by_metadata(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().map(|metadata| Self::from_metadata(&metadata))
     }
 

@@ -9,8 +9,8 @@ use jaren_json::{Value, delta};
 use jaren_sqlite::rusqlite::{Connection, params};
 use jaren_sqlite::{SqliteOptions, SqliteStorage};
 
-use crate::figures::Figures;
-use crate::work::{self, CALLERS, DELTAS, DOCUMENT, STATE};
+use crate::figures::{self, Figures};
+use crate::work::{self, DELTAS, DOCUMENT, STATE};
 
 /// Appends as many bytes as a commit of one session hands to the system, and syncs them.
 pub(crate) fn disk(folder: &Path, time: Duration) {
@@ -30,8 +30,8 @@ pub(crate) fn disk(folder: &Path, time: Duration) {
 
 /// A loop over our tables that checks nothing and hands nothing over: it writes the rows of so many sessions' commits
 /// in each transaction.
-pub(crate) fn sqlite(folder: &Path, time: Duration) {
-    for rows in CALLERS {
+pub(crate) fn sqlite(folder: &Path, time: Duration, callers: &[usize]) {
+    for &rows in callers {
         let path = work::fresh(folder, "bare.db");
         create(&path, rows);
         rows_by_hand(&path, rows, time);
@@ -68,9 +68,8 @@ fn rows_by_hand(path: &Path, rows: usize, time: Duration) {
     let after = Value::Object(work::changed(&before, 1));
     let base = Body::base(&after).unwrap();
     let change = Body::delta(&delta::diff(&Value::Object(before), &after)).unwrap();
-    let (figures, begun, mut latencies) = (Figures::begin(), Instant::now(), Vec::new());
     let mut seq = 1i64;
-    while begun.elapsed() < time {
+    let mut commit = || {
         let at = Instant::now();
         connection.prepare_cached("BEGIN IMMEDIATE").unwrap().execute([]).unwrap();
         let sql =
@@ -86,7 +85,15 @@ fn rows_by_hand(path: &Path, rows: usize, time: Duration) {
         }
         drop(insert);
         connection.prepare_cached("COMMIT").unwrap().execute([]).unwrap();
-        latencies.push(at.elapsed());
+        at.elapsed()
+    };
+    let before = figures::bytes_written();
+    while !figures::is_warm(before) {
+        commit();
+    }
+    let (figures, begun, mut latencies) = (Figures::begin(), Instant::now(), Vec::new());
+    while begun.elapsed() < time {
+        latencies.push(commit());
     }
     let commits = latencies.len() * rows;
     figures.print("sqlite by hand", rows, commits, latencies);

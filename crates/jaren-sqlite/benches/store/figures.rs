@@ -30,6 +30,12 @@ impl Figures {
     }
 }
 
+/// Whether a store that has been written since then is in its stride: its log has grown as far as it will.
+pub(crate) fn is_warm(bytes_before: u64) -> bool {
+    const LOG_BYTES: u64 = 24 << 20;
+    bytes_written() - bytes_before >= LOG_BYTES
+}
+
 /// One JSON line of one figure.
 pub(crate) fn print_one(who: &str, what: &str, of: u64, value: f64) {
     println!(r#"{{"who":"{who}","what":"{what}","of":{of},"value":{value:.1}}}"#);

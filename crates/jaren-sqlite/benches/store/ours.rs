@@ -12,7 +12,7 @@ use jaren_sqlite::{Durability, SqliteOptions, SqliteStorage};
 use tokio::runtime::Runtime;
 
 use crate::figures::{self, Figures, micros, quantile};
-use crate::work::{self, CALLERS, DOCUMENT, STATE};
+use crate::work::{self, DOCUMENT, STATE};
 
 const WHO: &str = "jaren";
 
@@ -24,30 +24,46 @@ fn open(path: &Path, options: SqliteOptions) -> Arc<SqliteStorage> {
     Arc::new(SqliteStorage::open(path, options).unwrap())
 }
 
-/// Commits changes of one session until told to stop; each one's latency.
-async fn commit_until(storage: Arc<SqliteStorage>, name: String, stop: Arc<AtomicBool>) -> Vec<Duration> {
-    let mut session = Session::create(storage, SessionId::new(name).unwrap(), "bench");
-    let (document, mut latencies) = (work::document(DOCUMENT), Vec::new());
-    let mut n = 0;
-    while !stop.load(Ordering::Relaxed) {
-        n += 1;
-        let mut change = session.change();
-        change.put(&STATE, Value::Object(work::changed(&document, n)));
-        let at = Instant::now();
-        session.commit(change).await.unwrap();
-        latencies.push(at.elapsed());
-    }
-    latencies.split_off(1.min(latencies.len())) // the first one created the session
+/// What the callers of a measurement are to do.
+#[derive(Default)]
+struct Signals {
+    measured: AtomicBool,
+    stop: AtomicBool,
 }
 
-async fn measure(storage: &Arc<SqliteStorage>, who: &str, callers: usize, time: Duration) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let figures = Figures::begin();
+/// Commits changes of one session until told to stop; each one's latency, once it is measured.
+async fn commit_until(storage: Arc<SqliteStorage>, name: String, signals: Arc<Signals>) -> Vec<Duration> {
+    let mut session = Session::create(storage, SessionId::new(name).unwrap(), "bench");
+    let (mut document, mut latencies) = (work::document(DOCUMENT), Vec::new());
+    let mut n = 0;
+    while !signals.stop.load(Ordering::Relaxed) {
+        n += 1;
+        document = work::changed(&document, n);
+        let mut change = session.change();
+        change.put(&STATE, Value::Object(document.clone()));
+        let at = Instant::now();
+        session.commit(change).await.unwrap();
+        let latency = at.elapsed();
+        if signals.measured.load(Ordering::Relaxed) {
+            latencies.push(latency);
+        }
+    }
+    latencies
+}
+
+async fn measure(storage: &Arc<SqliteStorage>, who: &str, callers: usize, time: Duration, warm: bool) {
+    let signals = Arc::<Signals>::default();
+    let before = figures::bytes_written();
     let tasks: Vec<_> = (0..callers)
-        .map(|at| tokio::spawn(commit_until(storage.clone(), format!("{who}-{at}"), stop.clone())))
+        .map(|at| tokio::spawn(commit_until(storage.clone(), format!("{who}-{at}"), signals.clone())))
         .collect();
+    while warm && !figures::is_warm(before) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    signals.measured.store(true, Ordering::Relaxed);
+    let figures = Figures::begin();
     tokio::time::sleep(time).await;
-    stop.store(true, Ordering::Relaxed);
+    signals.stop.store(true, Ordering::Relaxed);
     let mut latencies = Vec::new();
     for task in tasks {
         latencies.extend(task.await.unwrap());
@@ -56,12 +72,12 @@ async fn measure(storage: &Arc<SqliteStorage>, who: &str, callers: usize, time: 
 }
 
 /// Commits a second at each number of callers, each on a store of its own.
-pub(crate) fn callers(folder: &Path, time: Duration) {
-    for callers in CALLERS {
+pub(crate) fn callers(folder: &Path, time: Duration, callers: &[usize]) {
+    for &callers in callers {
         let path = work::fresh(folder, "jaren.db");
         runtime().block_on(async {
             let storage = open(&path, SqliteOptions::new());
-            measure(&storage, WHO, callers, time).await;
+            measure(&storage, WHO, callers, time, true).await;
             storage.close().await;
         });
         work::remove(&path);
@@ -154,7 +170,7 @@ pub(crate) fn second(folder: &Path, time: Duration) {
         client.args(["client".as_ref(), folder.as_os_str()]).arg(time.as_secs_f64().to_string());
         let client = client.stdout(Stdio::inherit()).spawn().unwrap();
         // A little longer, so that the client is never alone.
-        measure(&storage, "beside a second process", 64, time + time / 2).await;
+        measure(&storage, "beside a second process", 64, time + time / 2, false).await;
         client.wait_with_output().unwrap();
         storage.close().await;
     });
@@ -165,7 +181,7 @@ pub(crate) fn second(folder: &Path, time: Duration) {
 pub(crate) fn client(folder: &Path, time: Duration) {
     runtime().block_on(async {
         let storage = open(&folder.join("second.db"), SqliteOptions::new());
-        measure(&storage, "second process", 1, time).await;
+        measure(&storage, "second process", 1, time, false).await;
         storage.close().await;
     });
 }

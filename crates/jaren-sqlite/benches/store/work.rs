@@ -13,16 +13,13 @@ pub(crate) const DOCUMENT: usize = 8 << 10;
 /// A document is written whole after so many deltas.
 pub(crate) const DELTAS: u64 = 32;
 
-/// The callers of the parts, and the commits of one transaction by hand.
-pub(crate) const CALLERS: [usize; 4] = [1, 8, 64, 256];
-
 /// A document of about so many bytes.
 pub(crate) fn document(bytes: usize) -> Object {
     let filler = (0..bytes / 100).map(|at| (format!("member-{at:04}"), Value::from("x".repeat(84).as_str())));
     filler.chain([("step".to_owned(), Value::Null), ("last".to_owned(), Value::Null)]).collect()
 }
 
-/// The document after its `n`th change; the delta has 200 bytes.
+/// The document as its `n`th change leaves it; the delta has 200 bytes.
 pub(crate) fn changed(document: &Object, n: u64) -> Object {
     let text = |salt: u64, width: usize| {
         let mut text = String::new();
