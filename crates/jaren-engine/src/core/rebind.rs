@@ -47,15 +47,7 @@ impl RunState {
         let saved = Saved::read(stored).ok_or_else(|| Unfit::new("the saved snapshot is malformed"))?;
         check_state(from, to, saved.active)?;
         check_records(to, &saved)?;
-        let control = saved.control.with("timers", timers(from, to, &saved)?);
-        let control = match control.get("timers").and_then(Value::as_array).and_then(|timers| timers.first())
-        {
-            Some(timer) if saved.timers.is_empty() => {
-                let token = timer.get("token").cloned().unwrap_or_default();
-                control.with("serial", token)
-            }
-            _ => control,
-        };
+        let control = control(from, to, &saved)?;
         let pending = match saved.pending.filter(|_| !starting_over) {
             None => Value::Null,
             Some(pending) => saved.carried_over(from, to, run, &control, pending)?,
@@ -199,41 +191,38 @@ fn check_records(to: &Workflow, saved: &Saved<'_>) -> Result<(), Unfit> {
     }
 }
 
-/// The deadline of the wait that the run rests in, as if it had been entered under the new document. Only waits have
-/// one, and each has at most one.
-fn timers(from: &Workflow, to: &Workflow, saved: &Saved<'_>) -> Result<Value, Unfit> {
+/// The control, with the deadline of the wait that the run rests in as if it had been entered under the new document.
+/// Only waits have one, and each has at most one.
+fn control(from: &Workflow, to: &Workflow, saved: &Saved<'_>) -> Result<Object, Unfit> {
+    let number = |of: Option<&Value>| of.and_then(Value::as_f64).unwrap_or_default();
+    let control = saved.control.clone();
     let Some((transition, delay)) = delay_of(to, saved.active) else {
-        return Ok(Value::from([] as [Value; 0]));
+        return Ok(control.with("timers", Value::from([] as [Value; 0])));
     };
-    let number = |of: Option<&Value>| of.and_then(Value::as_f64);
-    let (at, token) = match saved.timers.first() {
-        Some(timer) => {
-            let at = number(timer.get("at")).unwrap_or_default();
-            let before = delay_of(from, saved.active).map_or(delay, |(_, delay)| delay);
-            // The same delay leaves it exactly where it was.
-            #[expect(clippy::float_cmp, reason = "two documents write the same number")]
-            let at = if before == delay { at } else { at - before + delay };
-            (at, timer.get("token").cloned().unwrap_or_default())
-        }
-        None => {
-            let entered = number(saved.control.get("time")).unwrap_or_default();
-            let serial = saved.control.get("serial").and_then(Value::as_u64).unwrap_or_default();
-            (entered + delay, count(serial + 1))
-        }
+    let (at, token, control) = if let Some(timer) = saved.timers.first() {
+        let at = number(timer.get("at"));
+        let before = delay_of(from, saved.active).map_or(delay, |(_, delay)| delay);
+        // The same delay leaves it exactly where it was.
+        #[expect(clippy::float_cmp, reason = "two documents write the same number")]
+        let at = if before == delay { at } else { at - before + delay };
+        (at, timer.get("token").cloned().unwrap_or_default(), control)
+    } else {
+        let entered = number(control.get("time"));
+        let serial = count(control.get("serial").and_then(Value::as_u64).unwrap_or_default() + 1);
+        (entered + delay, serial.clone(), control.with("serial", serial))
     };
     if !at.is_finite() {
         return Err(Unfit::at(saved.active, "the deadline of the wait would be out of range"));
     }
     let members = [("transition", count(transition as u64)), ("at", Value::Number(at)), ("token", token)];
-    Ok(Value::from([Value::Object(members.into_iter().collect())]))
+    Ok(control.with("timers", Value::from([Value::Object(members.into_iter().collect())])))
 }
 
 /// The transition of a wait's delay, by its index in the lowered statechart, and the delay.
 fn delay_of(workflow: &Workflow, state: &str) -> Option<(usize, f64)> {
     let transitions = workflow.lowered().fsm().get("transitions")?.as_array()?;
-    let found = transitions.iter().enumerate().find_map(|(index, transition)| {
+    transitions.iter().enumerate().find_map(|(index, transition)| {
         let of_state = transition.get("from").and_then(Value::as_str) == Some(state);
         Some((index, transition.get("after").filter(|_| of_state)?.as_f64()?))
-    });
-    found
+    })
 }

@@ -179,7 +179,7 @@ fn live(call: &Call) -> Result<(), RunError> {
 pub(super) fn lent(run: &Arc<str>, drive: &Drive) -> Arc<Lent> {
     let teller = Teller::new(run.clone(), drive.observer.clone());
     let (resources, span) = (drive.resources.clone(), tracing::Span::current());
-    Arc::new(Lent { teller, resources, span, ..Lent::default() })
+    Arc::new(Lent { resources, teller, span, ..Lent::default() })
 }
 
 fn interrupted() -> RunError {

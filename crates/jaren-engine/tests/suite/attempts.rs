@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jaren_engine::{
-    CancellationToken, Drive, Engine, ErrorKind, Failure, Record, Resources, Retries, Retry, Run, RunStatus,
-    Start, Status, TaskContext, Tasks,
+    CancellationToken, Drive, Engine, EngineError, ErrorKind, Failure, Record, Resources, Retries, Retry,
+    Run, RunStatus, Start, Status, TaskContext, Tasks,
 };
 use jaren_host::SeededRandom;
 use jaren_json::{Value, value};
@@ -29,15 +29,15 @@ fn flaky(failures: u32, failure: Failure) -> (Tasks, Arc<AtomicU32>) {
             let failure = failure.clone();
             async move { if call <= failures { Err(failure) } else { Ok(context.attempt) } }
         })
-        .retry(Retries::times(3).backoff(Duration::from_secs(10), Duration::from_secs(60)));
+        .retry(Retries::times(3).backoff(Duration::from_secs(10), Duration::from_mins(1)));
     (tasks, calls)
 }
 
+/// How a drive ended, and its handle.
+type Driven = (Result<Status, EngineError>, Run);
+
 /// Drives in the background; the records come one by one.
-fn driven(
-    mut run: Run,
-    drive: Drive,
-) -> (JoinHandle<(Result<Status, jaren_engine::EngineError>, Run)>, UnboundedReceiver<Record>) {
+fn driven(mut run: Run, drive: Drive) -> (JoinHandle<Driven>, UnboundedReceiver<Record>) {
     let (send, records) = unbounded_channel();
     let drive = drive.observed_by(move |record: &Record| {
         let _ = send.send(record.clone());

@@ -125,11 +125,8 @@ async fn what_no_longer_fits_is_refused_by_name() {
         (revised(&waiting(), |states| states.with("wait", work("add", "after"))), "/states/wait", "\"on\""),
         (
             revised(&waiting(), |states| {
-                let states = states
-                    .with("wait", again)
-                    .without("begin")
-                    .with("begin", value!({ "on": [{ "event": "x", "to": "wait" }] }));
-                states
+                let begin = value!({ "on": [{ "event": "x", "to": "wait" }] });
+                states.with("wait", again).without("begin").with("begin", begin)
             }),
             "/states/begin",
             "no work now",
