@@ -90,7 +90,8 @@ impl Crew {
         let threads = self.threads.clone();
         let execution = Execution { task, context, with, input, threads };
         let clock = Arc::clone(&lent.clock);
-        let task = async move {
+        // In a box, because it is large: it would be moved several times on its way.
+        let mut task = Box::pin(async move {
             let started = clock.now();
             let mut retries = 0;
             // What a handler's future does when it is dropped may panic as well.
@@ -104,12 +105,11 @@ impl Crew {
             #[cfg(feature = "metrics")]
             crate::observe::task_ended(&name, result.is_ok(), ms);
             Ended { activation, node, id, state, visit, result, retries, ms }
-        };
+        });
         if !alone {
             self.running.spawn(task);
             return;
         }
-        let mut task = Box::pin(task);
         // What it waits for is told the right waker when it is polled again, which is at once.
         match task.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(ended) => self.ended = Some(ended),

@@ -19,9 +19,9 @@ pub(super) struct Activation<'a> {
 impl Activation<'_> {
     /// The canonical JSON of `[runId, state, visit]` (workflow §2).
     pub(super) fn key(&self) -> Str {
-        let parts = [Value::from(self.run), Value::from(self.state), count(self.visit)];
-        // Texts and a finite number always have a canonical text.
-        Str::from(jaren_json::canonical(&Value::from(parts)).unwrap_or_default())
+        // A text always has a canonical text, and a whole number that JSON holds is written as its digits.
+        let text = |text: &str| jaren_json::canonical(&Value::from(text)).unwrap_or_default();
+        Str::from(format!("[{},{},{}]", text(self.run), text(self.state), self.visit))
     }
 
     /// The input: the state's query over the scope with `$.context.activation`. It must be JSON (JF2016).

@@ -20,6 +20,9 @@ pub(super) fn fresh(input: Value) -> Object {
 
 /// Counts the states that were entered, against their limits (workflow §1).
 pub(super) fn admit(workflow: &Workflow, context: &Object, entered: &[Str]) -> Result<Object, RunError> {
+    if entered.is_empty() {
+        return Ok(context.clone());
+    }
     let mut record = part(context, "visits");
     for state in entered {
         let visits = record.get(state).and_then(Value::as_u64).unwrap_or(0) + 1;

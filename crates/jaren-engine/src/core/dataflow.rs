@@ -305,6 +305,9 @@ impl DagRun {
 
 /// How many nodes a node waits for. Two edges may come from the same one.
 fn sources(node: &Node) -> usize {
+    if let [] | [_] = node.inbound() {
+        return node.inbound().len();
+    }
     let mut sources: Vec<usize> = node.inbound().iter().map(Edge::from).collect();
     sources.sort_unstable();
     sources.dedup();

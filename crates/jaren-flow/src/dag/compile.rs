@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_jslt::Stylesheet;
-use jaren_json::{Object, Pointer, Str, Value};
+use jaren_json::{Object, Pointer, Shape, Str, Value};
 
 use super::cycle;
 use super::document::{self, DeclaredKind};
@@ -226,7 +226,7 @@ impl<'a> Wiring<'a> {
                 pointer: pointer_of(id),
                 checkpoint,
                 work,
-                ported: is_ported(&inbound),
+                ports: ports(&inbound),
                 inbound,
                 consumers: consumers.into_iter().collect(),
             });
@@ -237,6 +237,12 @@ impl<'a> Wiring<'a> {
 
 fn is_ported(edges: &[Edge]) -> bool {
     edges.len() > 1 || edges.iter().any(|edge| edge.port.is_some())
+}
+
+/// The names of the scope's members, where the scope is an object of ports; they differ, as far as the node reads them.
+fn ports(edges: &[Edge]) -> Option<Shape> {
+    let names = edges.iter().map(|edge| edge.port.clone().unwrap_or_default());
+    if is_ported(edges) { Shape::new(names) } else { None }
 }
 
 /// What the node does; `None` when that was refused.

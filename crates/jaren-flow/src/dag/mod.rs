@@ -10,7 +10,7 @@ mod plan;
 
 use std::sync::Arc;
 
-use jaren_json::{CanonicalError, Diagnostic, Object, ObjectBuilder, Pointer, Report, Str, Value};
+use jaren_json::{CanonicalError, Diagnostic, Object, Pointer, Report, Str, Value};
 use jaren_query::{Query, Scope};
 
 pub use self::plan::{Edge, Kind, Node};
@@ -106,16 +106,13 @@ impl Dag {
         if let Work::Input = node.work {
             return Ok(input.clone());
         }
-        if !node.ported {
+        let Some(ports) = &node.ports else {
             let Some(edge) = node.inbound.first() else { return Ok(Value::Null) };
             return deliver(node, edge, values);
-        }
-        let mut ports = ObjectBuilder::new();
-        for edge in &node.inbound {
-            let delivered = deliver(node, edge, values)?;
-            ports.insert(edge.port.clone().unwrap_or_default(), delivered);
-        }
-        Ok(Value::Object(ports.build()))
+        };
+        let delivered = node.inbound.iter().map(|edge| deliver(node, edge, values));
+        let delivered = delivered.collect::<Result<Vec<Value>, FlowError>>()?;
+        Ok(Object::from_shape(ports, delivered).unwrap_or_default().into())
     }
 
     /// Does the node's work as far as it is pure. JF2006 when its query or stylesheet fails.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jaren_jslt::Stylesheet;
-use jaren_json::{Object, Pointer, Str, Value};
+use jaren_json::{Object, Pointer, Shape, Str, Value};
 use jaren_query::Query;
 
 /// What a node does.
@@ -41,8 +41,8 @@ pub struct Node {
     pub(super) checkpoint: bool,
     pub(super) work: Work,
     pub(super) inbound: Vec<Edge>,
-    /// Whether the scope is an object of ports.
-    pub(super) ported: bool,
+    /// The names of the scope's members, when the scope is an object of ports.
+    pub(super) ports: Option<Shape>,
     pub(super) consumers: Vec<usize>,
 }
 

@@ -1,9 +1,9 @@
 //! The control state of a chart: active leaves, history, timers, serial and time; its JSON form and `restore`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use jaren_json::{Object, Str, Value};
+use jaren_json::{Object, Shape, Str, Value};
 
 use super::document::{HistoryMode, Trigger};
 use super::plan::{Kind, Plan, StateId};
@@ -41,6 +41,10 @@ pub(super) struct Control {
     /// further call refuses such a state, as `restore` does (JF2010).
     pub(super) is_legal: bool,
 }
+
+/// The members of the published form, which all snapshots share.
+static FORM: LazyLock<Option<Shape>> =
+    LazyLock::new(|| Shape::new(["active", "history", "timers", "serial", "time"]));
 
 /// The whole control state of one chart between steps: immutable, cheap to clone, JSON by [`Snapshot::to_value`].
 ///
@@ -103,15 +107,15 @@ impl Snapshot {
             ];
             Value::Object(members.into_iter().collect())
         });
-        let members = [
-            ("active", leaf_ids.clone()),
-            ("history", Value::Object(history)),
-            ("timers", Value::Array(timers.collect())),
-            ("serial", number(*serial)),
-            ("time", Value::Number(*time)),
+        let members = vec![
+            leaf_ids.clone(),
+            Value::Object(history),
+            Value::Array(timers.collect()),
+            number(*serial),
+            Value::Number(*time),
         ];
-        let extra = extra.iter().map(|(key, value)| (Str::from(key), value.clone()));
-        Value::Object(members.into_iter().map(|(key, value)| (Str::from(key), value)).chain(extra).collect())
+        let known = FORM.as_ref().and_then(|form| Object::from_shape(form, members)).unwrap_or_default();
+        Value::Object(extra.iter().fold(known, |form, (key, value)| form.with(key, value)))
     }
 }
 

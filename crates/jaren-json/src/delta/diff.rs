@@ -54,11 +54,11 @@ impl Diff {
     }
 
     /// Compares what lies one step down.
-    fn below(&mut self, segment: Segment, old: &Value, new: &Value) {
+    fn below(&mut self, segment: impl FnOnce() -> Segment, old: &Value, new: &Value) {
         if old.ptr_eq(new) {
             return;
         }
-        self.path.push(segment);
+        self.path.push(segment());
         self.value(old, new);
         self.path.pop();
     }
@@ -92,7 +92,7 @@ impl Diff {
                     self.ops.push(Op::Delete { path });
                 }
                 Difference::New(place, name, value) => added.push((place, name, value)),
-                Difference::Other(name, old, new) => self.below(Segment::Key(name.clone()), old, new),
+                Difference::Other(name, old, new) => self.below(|| Segment::Key(name.clone()), old, new),
             }
             self.ops.len() <= OPS_MAX && added.len() <= OPS_MAX
         });
@@ -112,11 +112,10 @@ impl Diff {
                 _ => old.get(name),
             };
             kept += usize::from(before.is_some());
-            let segment = Segment::Key(name.clone());
             if let Some(before) = before {
-                self.below(segment, before, value);
+                self.below(|| Segment::Key(name.clone()), before, value);
             } else {
-                let path = self.path_to(segment);
+                let path = self.path_to(Segment::Key(name.clone()));
                 self.ops.push(Op::Set { path, value: value.clone() });
             }
             if self.ops.len() > OPS_MAX {
@@ -197,7 +196,7 @@ impl Diff {
 
     fn elements(&mut self, middle: &Middle<'_>) {
         for ((old, new), index) in middle.old.iter().zip(middle.new).zip(middle.start as u64..) {
-            self.below(Segment::Index(index), old, new);
+            self.below(|| Segment::Index(index), old, new);
         }
     }
 
