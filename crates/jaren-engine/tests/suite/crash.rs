@@ -42,7 +42,8 @@ fn documents() -> Vec<Value> {
         "check": { "choose": [{ "guard": "$.context.data.error", "to": "end" }], "otherwise": "begin", "limit": 1 },
         "end": { "final": true }
     }));
-    vec![chain(3), fork("add", "echo"), waiting(), caught]
+    let flaky = workflow(value!({ "begin": work("flaky", "end"), "end": { "final": true } }));
+    vec![chain(3), fork("add", "echo"), waiting(), caught, flaky]
 }
 
 #[tokio::test]
@@ -79,7 +80,12 @@ async fn disturbed(policy: Policy, document: &Value, at: usize, fault: Fault) ->
     };
     let view = world.view(RUN).await;
     assert_eq!((view.result, view.failure, view.inbox.len()), (Some(result.clone()), None, 0));
-    assert_eq!(ran_again(log.take()), None);
+    let log = log.take();
+    // Each of two drives at most has one series of attempts at a node.
+    let attempts = |node: &&String| log.iter().filter(|line| line == node).count();
+    let most = log.iter().filter(|line| line.starts_with("started")).max_by_key(attempts);
+    assert!(most.is_none_or(|node| attempts(&node) <= 4), "{log:?}");
+    assert_eq!(ran_again(log), None);
     result
 }
 

@@ -1,9 +1,12 @@
 //! What the tests share: documents, tasks that leave traces, engines over a store and a clock that stands still.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use jaren_durable::{MemoryStorage, Storage};
-use jaren_engine::{Drive, Engine, EngineError, Failure, Record, RunView, Start, Status, TaskContext, Tasks};
+use jaren_engine::{
+    Drive, Engine, EngineError, Failure, Record, Retries, RunView, Start, Status, TaskContext, Tasks,
+};
 use jaren_host::{ManualClock, Millis};
 use jaren_json::{Value, value};
 
@@ -21,7 +24,7 @@ impl Log {
     }
 }
 
-/// A store, a clock, and the tasks `add` (`with` is a number), `echo` and `fail`.
+/// A store, a clock, and the tasks `add` (`with` is a number), `echo`, `flaky` (its second attempt succeeds) and `fail`.
 pub(crate) struct World {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) clock: Arc<ManualClock>,
@@ -49,6 +52,11 @@ impl World {
             log.push(format!("echo {} {}", context.state, context.visit));
             async move { Ok(input) }
         });
+        tasks
+            .add_value("flaky", "1", async |context: TaskContext, _: Value, input: Value| {
+                if context.attempt % 2 == 1 { Err(Failure::new("not yet")) } else { Ok(input) }
+            })
+            .retry(Retries::times(1).backoff(Duration::ZERO, Duration::ZERO));
         tasks.add_value("fail", "1", async |_: TaskContext, _: Value, _: Value| {
             Err::<Value, _>(Failure::new("boom").with_code("E1"))
         });
