@@ -147,7 +147,8 @@ pub(crate) fn unknown_members(
 ) {
     for (key, _) in object {
         if !known.contains(&key) {
-            let message = format!("unknown member of {of}: expected one of {}", known.join(", "));
+            let near = defects.suggest(Some(&Value::from(key)), known.iter().copied());
+            let message = format!("{of} has no member '{key}', only {}{near}", known.join(", "));
             defects
                 .add(Diagnostic::new(code, raw_child(pointer, key), message).with_place(pointer.child(key)));
         }

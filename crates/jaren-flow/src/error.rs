@@ -98,8 +98,11 @@ pub enum SessionError<E> {
     Store(#[source] E),
 }
 
-/// A query error as the formats quote it: `CODE: reason at pointer`.
+/// A query error as the formats quote it: `CODE: reason at pointer`, the latter where it is not the whole query.
 pub(crate) fn quote(cause: &Diagnostic) -> String {
+    if cause.pointer().is_root() {
+        return format!("{}: {}", cause.code(), cause.message());
+    }
     format!("{}: {} at {}", cause.code(), cause.message(), cause.pointer())
 }
 

@@ -231,6 +231,18 @@ fn a_machine_with_eight_defects() {
 }
 
 #[test]
+fn a_workflow_without_a_revision_is_looked_through() {
+    let document = value!({
+        "$workflow": "0.2", "initial": "a",
+        "states": { "a": { "work": { "task": "t", "version": "1" }, "next": "b", "then": "b" }, "b": { "final": 1 } }
+    });
+    let report = lower(&document).unwrap_err();
+    let places: Vec<&str> = report.iter().map(|defect| defect.place().as_str()).collect();
+    assert_eq!(report.first().pointer().as_str(), "");
+    assert_eq!(places, ["/revision", "/states/a/next", "/states/b"]);
+}
+
+#[test]
 fn a_name_that_was_nearly_right_is_suggested() {
     let document = value!({
         "$workflow": "0.2", "revision": "r", "initial": "prepaer",

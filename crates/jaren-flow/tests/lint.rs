@@ -1,5 +1,4 @@
 //! Warnings: what they find, and that the documents of the corpus have none without a reason.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
 

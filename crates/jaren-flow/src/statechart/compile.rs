@@ -161,7 +161,7 @@ impl Tree {
         if kind == DeclaredType::History {
             let parentless = state.parent.is_none();
             if parentless || state.history.is_none() || !state.entry.is_empty() || !state.exit.is_empty() {
-                let message = "a history state needs a parent and a history mode, and has no effects";
+                let message = "a history state needs a parent and \"history\": \"shallow\" or \"deep\", and has no effects";
                 defects.push(CODE, state.pointer.clone(), message);
             }
         }

@@ -1,6 +1,6 @@
 //! Reading a jaren-workflow 0.2 document: shapes only (JF0021). What a name refers to is the business of lowering.
 
-use jaren_json::{Object, Pointer, Str, Value};
+use jaren_json::{Diagnostic, Object, Pointer, Str, Value};
 
 use crate::defects::{Defects, nonblank, unknown_members};
 use crate::statechart::safe_integer;
@@ -8,15 +8,20 @@ use crate::statechart::safe_integer;
 pub(super) const CODE: &str = "JF0021";
 
 /// Checks the head of the document: its marker and revision.
-pub(super) fn head<'a>(document: &'a Value, defects: &mut Defects) -> Option<(&'a Object, &'a Str)> {
+pub(super) fn head<'a>(document: &'a Value, defects: &mut Defects) -> Option<(&'a Object, Str)> {
     let object =
         document.as_object().filter(|object| object.get("$workflow").and_then(Value::as_str) == Some("0.2"));
-    let revision = object.and_then(|object| nonblank(object.get("revision")));
-    let Some((object, revision)) = object.zip(revision) else {
+    let Some(object) = object else {
         let message = "a workflow is an object with \"$workflow\": \"0.2\" and a revision that is not blank";
         defects.push(CODE, Pointer::root(), message);
         return None;
     };
+    let revision = nonblank(object.get("revision")).cloned().unwrap_or_default();
+    if revision.is_empty() {
+        let message = "a workflow needs a string \"revision\" that is not blank";
+        let defect = Diagnostic::new(CODE, Pointer::root(), message);
+        defects.add(defect.with_place(Pointer::root().child("revision")));
+    }
     let known = ["$workflow", "revision", "initial", "states"];
     unknown_members(defects, CODE, &Pointer::root(), object, &known, "a workflow");
     Some((object, revision))

@@ -123,7 +123,6 @@ pub(super) fn draft(document: &Value, defects: &mut Defects) -> Option<Draft> {
         "transitions": (Value::Array(walk.transitions.iter().map(|edge| edge.value.clone()).collect()))
     });
     let chart = walk.chart(&fsm, defects.count() == before, defects);
-    let revision = revision.clone();
     let lowered = walk.finish(document.clone(), revision, fsm);
     Some(Draft { lowered, states: walk.drafted, chart })
 }
