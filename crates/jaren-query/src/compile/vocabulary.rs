@@ -242,9 +242,13 @@ fn known_names() -> impl Iterator<Item = &'static str> {
     FLWOR.into_iter().chain(QUANTIFIER).chain(["$const", "$map"]).chain(operators)
 }
 
+/// What other query languages call operators of this one.
+const FOREIGN: [(&str, &str); 4] = [("$lte", "$le"), ("$gte", "$ge"), ("$neq", "$ne"), ("$cond", "$if")];
+
 /// The message for a `$`-name outside the language.
 pub(super) fn unknown(name: &str) -> String {
-    match near(name, known_names()) {
+    let foreign = FOREIGN.iter().find(|(foreign, _)| *foreign == name).map(|(_, known)| *known);
+    match foreign.or_else(|| near(name, known_names())) {
         Some(known) => format!("no operator is named '{name}'; did you mean '{known}'?"),
         None => format!(
             "no operator is named '{name}'; a text that begins with '$' is written '$$…' or in '$const'"
