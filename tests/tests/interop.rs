@@ -11,13 +11,20 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
+use jaren::durable::{MemoryStorage, Storage};
 use jaren::engine::core::{RunError, SavePoint};
 use jaren::engine::port::{BoxFuture, Call, CheckpointStore, Outcome, StoreError, Workflows};
-use jaren::engine::{Failure, TaskContext, Tasks};
+use jaren::engine::{Drive, Engine, Failure, Policy, RunView, Start, TaskContext, Tasks};
+use jaren::host::{ManualClock, Millis};
 use jaren::json::{ObjectBuilder, ReadOptions, Value, read, value};
+use jaren_durable_kit::faults::{Fault, Faults};
 
 const RUN: &str = "run-1";
+
+/// More commits than any run here makes.
+const COMMITS_MAX: usize = 1000;
 
 /// Beside the repository; the corpus is not part of it.
 fn corpus() -> PathBuf {
@@ -170,6 +177,35 @@ async fn make(subject: &Subject, from: Option<&(usize, Value)>) -> Told {
     Told { saves, ends }
 }
 
+/// What our own store holds of the first step after each of its commits, published: each save point that the engine
+/// stored.
+async fn stored(subject: &Subject) -> Vec<(usize, Value)> {
+    let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    // Each commit takes a turn, so that none is missed.
+    let slow = Faults::new(Arc::clone(&memory));
+    slow.plan([Some(Fault::Delay(1)); COMMITS_MAX]);
+    let start = subject.steps.first().and_then(|step| step.get("now")?.as_i64()).unwrap_or(0);
+    let engine = Engine::new(slow, tasks())
+        .with_clock(Arc::new(ManualClock::new(Millis::new(start))))
+        .with_policy(Policy::EverySavePoint);
+    let start = Start::new(subject.document.clone(), subject.input.clone()).id(RUN);
+    let Ok(mut run) = engine.start(start).await else { return Vec::new() };
+    let mut saved = Vec::new();
+    let mut driving = Box::pin(run.drive(Drive::new().without_timers()));
+    loop {
+        let ended = std::future::poll_fn(|cx| Poll::Ready(driving.as_mut().poll(cx).is_ready())).await;
+        let view = RunView::load(&memory, RUN).await.expect("it can be read").expect("it is there");
+        let snapshot = view.published().expect("it can be published");
+        if saved.last() != Some(&snapshot) {
+            saved.push(snapshot);
+        }
+        if ended {
+            return saved.into_iter().map(|snapshot| (0, snapshot)).collect();
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 fn failed(error: &RunError) -> Value {
     let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
     value!({ "error": {
@@ -253,31 +289,39 @@ fn each_implementation_resumes_what_the_other_saved() {
             return eprintln!("skipped each_implementation_resumes_what_the_other_saved: {reason}");
         }
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let ours: Vec<Told> = subjects.iter().map(|subject| runtime.block_on(make(subject, None))).collect();
-    let mut questions = String::new();
+    let (mut questions, mut engines) = (String::new(), Vec::new());
     for (subject, run) in subjects.iter().zip(&ours) {
+        let stored = runtime.block_on(stored(subject));
+        let all = [run.saves.clone(), stored.clone()].concat();
+        engines.push(stored);
         let question = value!({
             "document": (&subject.document), "input": (&subject.input), "runId": RUN,
-            "steps": (Value::from(subject.steps.clone())), "ours": (saves_value(&run.saves))
+            "steps": (Value::from(subject.steps.clone())), "ours": (saves_value(&all))
         });
         questions.push_str(&question.to_string());
         questions.push('\n');
     }
     let answers = ask(&folder, questions, subjects.len());
     let mut points = 0;
-    for ((subject, run), answer) in subjects.iter().zip(&ours).zip(&answers) {
+    for (((subject, run), stored), answer) in subjects.iter().zip(&ours).zip(&engines).zip(&answers) {
         let theirs = told(answer.get("run").expect("a run"));
         assert_eq!(*run, theirs, "undisturbed: {}", subject.name);
         let resumed = answer.get("resumed").and_then(Value::as_array).expect("resumed runs");
-        assert_eq!(resumed.len(), theirs.saves.len());
-        for (save, there) in theirs.saves.iter().zip(resumed.iter()) {
+        assert_eq!(resumed.len(), theirs.saves.len() + stored.len());
+        for (save, there) in theirs.saves.iter().chain(stored).zip(resumed.iter()) {
             // What they saved goes on here as what we saved goes on there.
             let here = runtime.block_on(make(subject, Some(save)));
             assert_eq!(here, told(there), "from {} of {}", save.1, subject.name);
             points += 1;
         }
     }
-    println!("{} runs, {points} save points, resumed both ways", subjects.len());
-    assert!(subjects.len() >= 40 && points >= 400, "{} runs, {points} save points", subjects.len());
+    let own: usize = engines.iter().map(Vec::len).sum();
+    println!("{} runs, {points} save points, {own} of them from our own store", subjects.len());
+    assert!(
+        subjects.len() >= 40 && points >= 800 && own >= 300,
+        "{} runs, {points} save points",
+        subjects.len()
+    );
 }

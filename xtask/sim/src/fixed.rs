@@ -32,7 +32,7 @@ fn node(task: bool, kept: bool, from: &[usize]) -> Node {
 
 /// All of them.
 pub(crate) fn documents() -> Vec<Fixed> {
-    vec![sequence(), fans(), waits(), times(), ways(), failures(), over()]
+    vec![sequence(), fans(), pauses(), waits(), times(), ways(), failures(), over()]
 }
 
 fn sequence() -> Fixed {
@@ -52,6 +52,14 @@ fn fans() -> Fixed {
     let sums = vec![node(true, false, &[]), node(false, false, &[0])];
     let plan = Numbered::default().all([Form::Fan(wide), Form::Fan(sums), Form::Work]);
     Fixed { name: "fans", plan, replies: Vec::new() }
+}
+
+/// Time alone, and choices.
+fn pauses() -> Fixed {
+    let mut numbered = Numbered::default();
+    let (even, odd) = (numbered.all([Form::Delay(0), Form::Work]), numbered.all([Form::Work]));
+    let plan = numbered.all([Form::Delay(50), Form::Choice { even, odd }, Form::Delay(10)]);
+    Fixed { name: "pauses", plan, replies: Vec::new() }
 }
 
 /// Events that are taken, refused, or break a guard.

@@ -8,6 +8,7 @@ use crate::tasks::is_other;
 use crate::world::acts::{BREAKS, Manner, REFUSED, TAKEN, input};
 use crate::world::{Setting, Trouble, World};
 use jaren_engine::{Status, Timers};
+use jaren_json::Value;
 
 /// After so many steps trouble ends, and every run must come to its end.
 const STEPS: usize = 90;
@@ -22,6 +23,8 @@ pub(crate) struct Verdict {
     /// Equal for equal histories.
     pub(crate) digest: u64,
     pub(crate) steps: u64,
+    /// What was stored of the first run, in order, without what tells of attempts alone.
+    pub(crate) saves: Vec<Value>,
     pub(crate) log: String,
 }
 
@@ -55,7 +58,8 @@ pub(crate) fn in_one_thread<T>(future: impl Future<Output = T>) -> T {
 
 pub(crate) fn verdict(world: World, broken: Option<Broken>, steps: u64) -> Verdict {
     let World { judge, log, .. } = world;
-    Verdict { broken, coverage: judge.coverage, digest: judge.digest, steps, log }
+    let saves = judge.saves(0);
+    Verdict { broken, coverage: judge.coverage, digest: judge.digest, steps, saves, log }
 }
 
 impl World {

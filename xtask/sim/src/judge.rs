@@ -215,6 +215,14 @@ impl Judge {
         Ok(())
     }
 
+    /// What was stored of a run, without generations and times, each state once.
+    pub(crate) fn saves(&self, run: usize) -> Vec<Value> {
+        let snapshots = self.runs.get(run).into_iter().flat_map(|track| &track.snapshots);
+        let mut saves: Vec<Value> = snapshots.map(laws::timeless).collect();
+        saves.dedup();
+        saves
+    }
+
     /// The run's end, and everything that was stored on the way, against the second reading.
     pub(crate) fn settle(&self, run: usize) -> Result<(), Broken> {
         let Some(track) = self.runs.get(run) else { return Ok(()) };

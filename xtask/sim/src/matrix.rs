@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use jaren_engine::Policy;
-use jaren_json::value;
+use jaren_json::{Value, value};
 
 use crate::causes::Coverage;
 use crate::dice::Dice;
@@ -69,26 +69,44 @@ fn cases() -> Vec<Case> {
 
 impl Case {
     fn run(&self, faults: &[Fault], control: Option<Control>) -> Matrix {
+        // Events are numbered as they are sent, so documents that wait for them differ after a crash.
+        let compares = self.policy == Policy::Coalesced && self.fixed.replies.is_empty();
+        let every =
+            compares.then(|| history(&self.fixed, Policy::EverySavePoint, false, None, control).0.saves);
         let mut one = Matrix::default();
-        one.writes = one.take(self, None, control);
+        one.writes = one.take(self, None, every.as_deref(), control);
         for at in 1..=one.writes {
             for fault in faults {
-                one.take(self, Some((at, *fault)), control);
+                one.take(self, Some((at, *fault)), every.as_deref(), control);
             }
         }
         one
     }
 }
 
+/// Crash or no crash, both policies end alike, and what the one stores is a subsequence of what the other does.
+pub(crate) fn follows(saves: &[Value], every: &[Value]) -> bool {
+    let mut all = every.iter();
+    saves.iter().all(|save| all.any(|other| other == save)) && saves.last() == every.last()
+}
+
 impl Matrix {
     /// Takes in one history. Answers how many commits it made.
-    fn take(&mut self, case: &Case, fault: Option<(usize, Fault)>, control: Option<Control>) -> usize {
+    fn take(
+        &mut self,
+        case: &Case,
+        fault: Option<(usize, Fault)>,
+        every: Option<&[Value]>,
+        control: Option<Control>,
+    ) -> usize {
         let Case { fixed, policy, parked } = case;
         let (verdict, commits) = history(fixed, *policy, *parked, fault, control);
         self.histories += 1;
         self.coverage.add(&verdict.coverage);
         let place = |broken| format!("{} {policy:?} parked={parked} {fault:?}: {broken}", fixed.name);
-        self.broken.extend(verdict.broken.map(place));
+        let strays = every.is_some_and(|every| !follows(&verdict.saves, every));
+        let stray = strays.then(|| "its saves are no subsequence of all save points".to_owned());
+        self.broken.extend(verdict.broken.or(stray).map(place));
         commits
     }
 

@@ -6,7 +6,7 @@ use crate::causes::{Cause, Coverage};
 use crate::history::{drawn, run};
 use crate::link::{Control, Fault};
 use crate::many::{command, condemned};
-use crate::matrix::matrix;
+use crate::matrix::{follows, matrix};
 use crate::oracle::{Decision, End, read};
 use crate::plan::{Form, Part};
 use crate::world::{Setting, Trouble};
@@ -47,6 +47,15 @@ fn the_crash_matrix_is_passed_and_takes_every_transition() {
     let matrix = matrix(&THREE_FAULTS, None);
     assert_eq!(matrix.broken, Vec::<String>::new());
     assert!(matrix.coverage.is_whole(), "{}", matrix.coverage.summary());
+}
+
+#[test]
+fn a_subsequence_keeps_the_order_and_has_the_same_end() {
+    let every: Vec<_> = (1..=4).map(|number| value!(number)).collect();
+    let is_one =
+        |found: &[i32]| follows(&found.iter().map(|number| value!(*number)).collect::<Vec<_>>(), &every);
+    assert!(is_one(&[1, 2, 3, 4]) && is_one(&[2, 4]));
+    assert!(!is_one(&[2, 1, 4]) && !is_one(&[1, 3]) && !is_one(&[]));
 }
 
 #[test]

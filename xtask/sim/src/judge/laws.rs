@@ -14,6 +14,13 @@ pub(super) fn generation(snapshot: &Value) -> u64 {
     snapshot.get("generation").and_then(Value::as_u64).unwrap_or(0)
 }
 
+/// The snapshot without its generation and times.
+pub(super) fn timeless(snapshot: &Value) -> Value {
+    let Some(members) = snapshot.as_object() else { return Value::Null };
+    let control = snapshot.get("control").and_then(|control| control.get("active"));
+    Value::Object(members.without("generation").with("control", control.cloned().unwrap_or_default()))
+}
+
 pub(super) fn is_done(snapshot: &Value) -> bool {
     snapshot.get("status").and_then(Value::as_str) == Some("done")
 }
