@@ -135,6 +135,8 @@ impl Workflows {
         }
         let busy = Busy::new(&self.running, &call.run);
         let busy = busy.ok_or_else(|| RunError::new("JF2014", "the run is running already"))?;
+        // Whatever it has to do, a call is not over before others of the same moment have been made.
+        tokio::task::yield_now().await;
         let ended = self.run_alone(&call).await;
         drop(busy);
         ended
