@@ -9,8 +9,10 @@ use std::process::Command;
 use crate::run::{Failure, cargo, output, run};
 use crate::workspace;
 
+mod engine;
 mod machines;
 mod queries;
+mod store;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -29,10 +31,14 @@ pub(crate) struct Options {
 enum What {
     /// Durable steps a second of the engine.
     Durable,
+    /// All else that the engine costs: in memory, dataflows, resuming, parked runs; with the goals.
+    Engine,
     /// Steps of machines and statecharts, which are pure.
     Machines,
     /// Queries, paths and stylesheets.
     Queries,
+    /// Commits of the store.
+    Store,
 }
 
 /// Workflows, steps of each, and how many at a time.
@@ -45,8 +51,10 @@ const DISK_SECONDS: &str = "3";
 pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     match options.what {
         What::Durable => durable(options.rounds),
+        What::Engine => engine::engine(options.rounds),
         What::Machines => machines::machines(options.rounds),
         What::Queries => queries::queries(options.rounds, &options.words),
+        What::Store => store::store(options.rounds),
     }
 }
 
@@ -81,7 +89,7 @@ pub(crate) fn short() -> Result<(), Failure> {
     run(&mut ours("dev", &["20", "5", "4"]))
 }
 
-fn ours(profile: &str, load: &[&str; 3]) -> Command {
+fn ours(profile: &str, load: &[&str]) -> Command {
     let mut command = cargo(["run", "--quiet", "--profile", profile, "--package", "jaren-bench", "--"]);
     command.args(load);
     command
@@ -95,6 +103,10 @@ struct Peers {
 
 impl Peers {
     fn build() -> Result<Self, Failure> {
+        Self::build_with(&["floor", "limits"])
+    }
+
+    fn build_with(names: &[&str]) -> Result<Self, Failure> {
         let source = workspace::shared().join("peers");
         if !source.exists() {
             return Err(format!("the peers are not at {}: nothing to compare with", source.display()));
@@ -102,7 +114,7 @@ impl Peers {
         let peers = Self { work: cache_folder()?.join("jaren-peers") };
         std::fs::create_dir_all(peers.data())
             .map_err(|error| format!("{}: {error}", peers.data().display()))?;
-        for name in ["floor", "limits"] {
+        for name in names {
             let copy = peers.work.join("src").join(name);
             copy_folder(&source.join(name), &copy)?;
             run(cargo(["build", "--release", "--manifest-path"])

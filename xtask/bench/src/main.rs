@@ -1,15 +1,23 @@
 //! Durable steps a second: N workflows of K sequential steps that do nothing, C at a time, each step durable before the
 //! next begins. The same work, printed with the same keys, as the peers beside the repository (`peers/README.md`).
 //!
-//! `jaren-bench N K C`, in the folder `BENCH_DIR` or a temporary one.
+//! `jaren-bench N K C`, in the folder `BENCH_DIR` or a temporary one. What the engine costs besides:
+//!
+//! - `jaren-bench steps N`: N workflows in memory, nanoseconds a step;
+//! - `jaren-bench dag W`: a dataflow 1 → W → 1;
+//! - `jaren-bench resume K`: how long a run with K steps behind it takes to go on;
+//! - `jaren-bench parked N`: the memory of N parked runs, and what an idle process does.
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a bench prints what it measured")]
 
+mod dag;
 mod document;
 mod figures;
+mod parked;
+mod steps;
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,15 +44,14 @@ struct Load {
 type Failed = Box<dyn Error + Send + Sync>;
 
 fn main() -> ExitCode {
-    let Some(load) = arguments() else {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let Some(what) = What::of(&words) else {
         eprintln!("usage: jaren-bench N K C: N workflows of K steps, C at a time");
+        eprintln!("       jaren-bench steps N | dag W | resume K | parked N");
         return ExitCode::from(2);
     };
-    match bench(load) {
-        Ok(line) => {
-            println!("{line}");
-            ExitCode::SUCCESS
-        }
+    match bench(what) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
@@ -52,22 +59,66 @@ fn main() -> ExitCode {
     }
 }
 
-fn arguments() -> Option<Load> {
-    let numbers: Vec<usize> =
-        std::env::args().skip(1).map(|word| word.parse().ok()).collect::<Option<_>>()?;
-    match *numbers.as_slice() {
-        [workflows, steps, at_once] if workflows > 0 && steps > 0 && at_once > 0 => {
-            Some(Load { workflows, steps, at_once })
+/// What is measured.
+#[derive(Clone, Copy)]
+enum What {
+    Durable(Load),
+    Steps(usize),
+    Dag(u32),
+    Resume(usize),
+    Parked(usize),
+}
+
+impl What {
+    fn of(words: &[String]) -> Option<Self> {
+        let number = |word: &String| word.parse().ok().filter(|number: &usize| *number > 0);
+        match words {
+            [what, size] => {
+                let size = number(size)?;
+                match what.as_str() {
+                    "steps" => Some(Self::Steps(size)),
+                    "dag" => Some(Self::Dag(u32::try_from(size).ok()?)),
+                    "resume" => Some(Self::Resume(size)),
+                    "parked" => Some(Self::Parked(size)),
+                    _ => None,
+                }
+            }
+            [workflows, steps, at_once] => Some(Self::Durable(Load {
+                workflows: number(workflows)?,
+                steps: number(steps)?,
+                at_once: number(at_once)?,
+            })),
+            _ => None,
         }
-        _ => None,
     }
 }
 
-fn bench(load: Load) -> Result<String, Failed> {
+fn bench(what: What) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
     let temporary = tempfile::tempdir()?;
     let folder = std::env::var_os("BENCH_DIR").map_or_else(|| temporary.path().to_path_buf(), PathBuf::from);
     std::fs::create_dir_all(&folder)?;
+    // On a worker, as a service's work is.
+    let spawned = match what {
+        What::Durable(load) => {
+            println!("{}", durable(&runtime, &folder, load)?);
+            return Ok(());
+        }
+        What::Steps(workflows) => runtime.spawn(steps::steps(workflows)),
+        What::Dag(width) => runtime.spawn(dag::dag(width)),
+        What::Resume(steps) => {
+            let folder = temporary.path().to_path_buf();
+            runtime.spawn(async move { parked::resume(&folder, steps).await })
+        }
+        What::Parked(runs) => {
+            let folder = temporary.path().to_path_buf();
+            runtime.spawn(async move { parked::parked(&folder, runs).await })
+        }
+    };
+    runtime.block_on(spawned)?
+}
+
+fn durable(runtime: &tokio::runtime::Runtime, folder: &Path, load: Load) -> Result<String, Failed> {
     let file = folder.join("jaren-bench.db");
     for ending in ["", "-wal", "-shm"] {
         let mut path = file.clone().into_os_string();
