@@ -533,6 +533,8 @@ fn rows() -> impl Strategy<Value = Value> {
     prop::sample::select(vec![
         value!({"$const": [1, 1, 1, 2, 0, 1]}),
         value!({"$const": ["b", "a", "b", "", "a", "b"]}),
+        value!({"$const": ["prefix-b", "prefix-", "prefix-a", "prefix-é", "prefix", "prefix-ab", "prefix-a"]}),
+        value!({"$const": [{"a": "prefix-b", "b": 2}, {"a": "prefix-b", "b": 1}, {"a": "prefix-a"}, {"b": "x"}, {"a": "prefix-b", "b": 1}]}),
         value!({"$const": [{"a": 1, "b": "x"}, {"a": 2}, {"a": 1, "b": "y"}, {"b": "x"}, {"a": 1, "b": "x"}]}),
         value!({"$const": [{"a": [1, 2], "b": 1}, {"a": 1, "b": [2]}, {"a": [2, 1, 2], "b": 2}, {"a": "x", "b": 1}]}),
         value!("$"),
@@ -565,6 +567,20 @@ fn comparison() -> impl Strategy<Value = Value> {
     })
 }
 
+/// What is looked up in a table, alone or with more; `$x` and `$y` are the rows.
+fn join() -> impl Strategy<Value = Value> {
+    let side = |name: &'static str| {
+        prop::sample::select(vec!["", "", ".a", ".b", ".a[*]"])
+            .prop_map(move |rest| Value::from(format!("{name}{rest}")))
+    };
+    (side("$x"), side("$y"), prop::option::of(comparison()), any::<bool>()).prop_map(
+        |(x, y, more, turned)| {
+            let equality = value!({"$eq": (if turned { value!([y, x]) } else { value!([x, y]) })});
+            more.map_or(equality.clone(), |more| value!({"$and": [equality, more]}))
+        },
+    )
+}
+
 /// A phrase over rows, with every clause and what it is made for.
 fn table() -> impl Strategy<Value = Value> {
     let order = (key(), any::<bool>(), any::<bool>()).prop_map(|(key, descends, greatest)| {
@@ -579,7 +595,8 @@ fn table() -> impl Strategy<Value = Value> {
         value!({"$seq": ["$f", "$x"]}),
         value!(["$f"]),
     ]);
-    let (filter, group) = (prop::option::of(comparison()), prop::option::of(key()));
+    let filter = prop::option::of(prop_oneof![comparison(), join()]);
+    let group = prop::option::of(key());
     (rows(), rows(), filter, group, orders, result, any::<(bool, bool, bool)>()).prop_map(
         |(x, y, filter, group, orders, result, (second, fold, count))| {
             let sources = if second { value!({"x": x, "y": (y.clone())}) } else { value!({"x": x}) };
