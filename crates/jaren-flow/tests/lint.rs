@@ -122,7 +122,10 @@ fn workflows_and_dataflows() {
                 ],
                 "after": { "ms": 5, "to": "late" }
             },
-            "late": { "final": true },
+            "late": {
+                "work": { "task": "t", "version": "1", "with": ["$.key", "$.context.data"] },
+                "input": { "key": "$.context.activation.key" }, "then": "end"
+            },
             "end": { "final": true },
             "lost": { "final": true }
         }
@@ -138,6 +141,7 @@ fn workflows_and_dataflows() {
             "JL0002 /states/choice/choose/2/guard",
             "JL0001 /states/wait/on/0/guard",
             "JL0004 /states/wait/on/2",
+            "JL0002 /states/late/work/with/1",
             "JL0003 /states/lost",
         ]
     );

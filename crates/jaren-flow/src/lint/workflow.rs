@@ -43,7 +43,10 @@ pub(super) fn lint(document: &Value, warnings: &mut Defects) {
             query(state.get("input"), &pointer.child("input"), &input, warnings);
             if let Some(work) = state.get("work") {
                 let pointer = pointer.child("work");
-                query(work.get("with"), &pointer.child("with"), &[], warnings);
+                let members = state.get("input").and_then(constructed);
+                let scope = members.as_ref().map(|members| [(&[][..], members.as_slice())]);
+                let scope = scope.as_ref().map_or(&[][..], |scope| scope);
+                query(work.get("with"), &pointer.child("with"), scope, warnings);
                 if let Some(document) = work.get("dag") {
                     dag::at(document, &pointer.child("dag"), warnings);
                 }
@@ -51,6 +54,13 @@ pub(super) fn lint(document: &Value, warnings: &mut Defects) {
         }
         unreached(flow, states, pointer, warnings);
     }
+}
+
+/// The members of what a query answers, where it says so itself: `{"key": …}`.
+fn constructed(query: &Value) -> Option<Vec<&str>> {
+    let object = query.as_object()?;
+    let is_one = !object.is_empty() && object.keys().iter().all(|name| !name.starts_with('$'));
+    is_one.then(|| object.keys().iter().map(|name| name.as_str()).collect())
 }
 
 /// The document and the flows in it: each with its states and their pointer.

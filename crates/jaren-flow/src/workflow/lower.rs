@@ -172,7 +172,8 @@ impl Scope<'_> {
         let declared = name.and_then(Value::as_str).filter(|name| states.contains_key(name));
         if declared.is_none() {
             let near = defects.suggest(name, states.keys().iter().map(Str::as_str));
-            let message = format!("expected at {place} the name of a state of this scope{near}");
+            let problem = if name.is_none() { "is missing: it names" } else { "must name" };
+            let message = format!("{place} {problem} a state of this scope{near}");
             defects.add(Diagnostic::new(CODE, self.states(), message).with_place(place));
         }
         declared.map(|name| Str::from(self.states().child(name).as_str()))
