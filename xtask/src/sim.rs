@@ -12,3 +12,10 @@ pub(crate) fn sim(rest: &[String]) -> Result<(), Failure> {
 pub(crate) fn short() -> Result<(), Failure> {
     run(&mut cargo(["run", "--quiet", "--package", "jaren-sim", "--", "--short"]))
 }
+
+/// What `soak` runs: every write of the fixed documents with every fault, and fresh seeds for minutes.
+pub(crate) fn long() -> Result<(), Failure> {
+    const SECONDS: &str = "600";
+    sim(&["--matrix".to_owned()])?;
+    sim(&["--seconds".to_owned(), SECONDS.to_owned()])
+}

@@ -1,8 +1,10 @@
-//! The long forms of what `ci` runs short: properties with many more cases, and the storms under fresh seeds.
+//! The long forms of what `ci` runs short: properties with many more cases, the whole crash matrix and more simulated
+//! histories, and the storms under fresh seeds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::run::{Failure, cargo, run};
+use crate::sim;
 
 /// How many cases a property gets; in `ci` it is proptest's own 256.
 const PROPTEST_CASES: &str = "20000";
@@ -17,6 +19,7 @@ pub(crate) struct Options {
 /// The task. A failing round names its seed in the command that it shows: `JAREN_SEED` replays it.
 pub(crate) fn soak(options: &Options) -> Result<(), Failure> {
     run(cargo(["test", "--release", "--workspace"]).env("PROPTEST_CASES", PROPTEST_CASES))?;
+    sim::long()?;
     let first = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     for seed in first..first.saturating_add(options.rounds) {
         println!("soak: JAREN_SEED={seed}");

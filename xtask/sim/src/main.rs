@@ -119,7 +119,7 @@ fn simulate(arguments: &Arguments) -> bool {
 /// Fixed seeds, a fresh one, each control, and the crash matrix.
 fn short() -> bool {
     const FIXED: u64 = 1;
-    const SECONDS: u64 = 3;
+    const SECONDS: u64 = 5;
     let setting = Setting::default();
     let mut passed = true;
     for seed in [FIXED, fresh_seed()] {
