@@ -7,10 +7,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Commit, Seq, SessionId, Storage, StorageError};
+use crate::{Commit, Retry, Seq, SessionId, Storage, StorageError, StorageErrorKind};
 
 /// Commits that one read brings.
 const READ_AHEAD: usize = 256;
+/// How often in a row a session may have moved without a commit to read: one may be created and removed again before
+/// it is looked at, but not for ever.
+const MOVES_MAX: u32 = 1000;
 
 /// The commits of a session after a point: those that were made, then those that are being made.
 pub struct Follower {
@@ -35,14 +38,15 @@ impl Follower {
     /// pruned meanwhile, the error is of kind [`NotRetained`](crate::StorageErrorKind::NotRetained), and the
     /// subscriber begins anew.
     pub async fn next(&mut self) -> Result<Commit, StorageError> {
-        loop {
+        for _ in 0..MOVES_MAX {
+            if self.read.is_empty() && self.fill().await? == 0 {
+                self.storage.moved(self.session.clone(), self.after).await?;
+            }
             if let Some(commit) = self.read.pop_front() {
                 return Ok(commit);
             }
-            if self.fill().await? == 0 {
-                self.storage.moved(self.session.clone(), self.after).await?;
-            }
         }
+        Err(untold(self.after))
     }
 
     /// The next commit if there is one already, without waiting for it to be made.
@@ -56,12 +60,22 @@ impl Follower {
     /// Reads on, and answers how many commits that brought.
     async fn fill(&mut self) -> Result<usize, StorageError> {
         let commits = self.storage.changes(self.session.clone(), self.after, READ_AHEAD).await?;
-        if let Some(last) = commits.last() {
-            self.after = last.seq;
+        for commit in commits {
+            if commit.seq != self.after.next() {
+                return Err(untold(self.after));
+            }
+            self.after = commit.seq;
+            self.read.push_back(commit);
         }
-        self.read.extend(commits);
         Ok(self.read.len())
     }
+}
+
+/// A storage that breaks its law is not followed further.
+fn untold(after: Seq) -> StorageError {
+    let message =
+        format!("the storage does not tell the commit after {after}, and neither that it was pruned");
+    StorageError::new(StorageErrorKind::Corrupt, Retry::Never, "follow a session", message)
 }
 
 impl fmt::Debug for Follower {

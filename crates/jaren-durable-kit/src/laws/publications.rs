@@ -120,7 +120,7 @@ async fn write_first(storage: &Arc<dyn Storage>) {
 
 /// A publication has each changed document's whole value and what led to it, however it is stored; a new document, one
 /// of a new schema version and one that ended have no such operations; bulk documents are counted (durable B14 to B16;
-/// H32, H33, H67).
+/// H32, H33).
 pub async fn a_publication_has_whole_values_and_what_led_to_them(storage: Arc<dyn Storage>) {
     const LATER: Singleton = Singleton::new("kit.state", 2).current().migrating(|value, _| Ok(value));
     const NOTE: Family = Family::new("kit.note", 1);
@@ -179,7 +179,7 @@ async fn published(subscriber: &mut Subscription) -> Publication {
 }
 
 /// Whoever joins while others commit without pause gets the documents as of one commit, those of current retention and
-/// those that come and go among them, and then every commit: folded onto the start they are the end.
+/// those that come and go among them, and then every commit: folded onto the start they are the end (durable F4, H67).
 pub async fn a_subscriber_may_join_beside_writers(storage: Arc<dyn Storage>) {
     const NOTE: Family = Family::new("kit.note", 1).current();
     let mut writer = Session::create(storage.clone(), id("a"), "kit");

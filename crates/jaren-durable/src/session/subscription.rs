@@ -71,6 +71,35 @@ pub struct PublishedDocument {
 /// session.
 ///
 /// However busy others are, it needs one look at every document and at the commits that were made meanwhile.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use std::sync::Arc;
+/// # use jaren_durable::{MemoryStorage, Published, Session, SessionId, Singleton, Storage, subscribe};
+/// # use jaren_json::value;
+/// # const ORDER: Singleton = Singleton::new("shop.order", 1);
+/// # let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+/// # let mut session = Session::create(storage.clone(), SessionId::new("order-7")?, "shop.order");
+/// # let mut change = session.change();
+/// # change.put(&ORDER, value!({"total": 12}));
+/// # session.commit(change).await?;
+/// let mut orders = subscribe(storage, SessionId::new("order-7")?).await?.expect("it exists");
+/// assert_eq!(orders.documents().count(), 1); // as it is now
+/// # let mut change = session.change();
+/// # change.put(&ORDER, value!({"total": 15}));
+/// # session.commit(change).await?;
+/// match orders.next().await? {
+///     Published::Commit(publication) => {
+///         let order = &publication.documents[0];
+///         assert_eq!(order.value, Some(value!({"total": 15})));
+///         assert_eq!(order.ops.len(), 1);
+///     }
+///     _ => println!("some history was pruned before it was read"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub async fn subscribe(
     storage: Arc<dyn Storage>,
     session: SessionId,
