@@ -40,7 +40,8 @@
 //!
 //! A host commits its own rows together with a batch by [`apply_in`], with the [`rusqlite`] of this crate.
 //!
-//! Reads run on tokio's blocking threads, so they need a tokio runtime; writes have a thread of their own.
+//! Reads run on tokio's blocking threads, so they need a tokio runtime. Writes have a thread of their own; a small one that
+//! comes alone on a quick disk is committed on the caller's thread, if its runtime has others to go on with.
 #![forbid(unsafe_code)]
 
 mod apply;
