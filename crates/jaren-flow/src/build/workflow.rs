@@ -284,6 +284,12 @@ impl<'b> Working<'_, 'b> {
         self.flow.set(self.state, |members| members.set("catch", to));
         self
     }
+
+    /// How often a run may enter the state, as [`WorkflowBuilder::limit`].
+    pub fn limit(&mut self, entries: u32) -> &mut Self {
+        self.flow.limit(self.state, entries);
+        self
+    }
 }
 
 /// An event that was added to a wait, to say more about it.
