@@ -17,7 +17,8 @@ pub(crate) async fn dag(width: u32) -> Result<(), Failed> {
         let best = quantile(&times, 50);
         println!("{{\"peer\":\"{peer}\",\"width\":{width},\"run_p50_us\":{:.1}}}", best.as_secs_f64() * 1e6);
     };
-    for (peer, document) in [("jaren-dag-query", queries(width)), ("jaren-dag-task", calls(width))] {
+    for (peer, document) in [("jaren-rust-dag-query", queries(width)), ("jaren-rust-dag-task", calls(width))]
+    {
         let dags = &Dags::compile(&document, tasks(), None, None)?;
         let run = || async {
             let call = DagCall { run: "run".to_owned(), input: Value::from(0), drive: Drive::new() };

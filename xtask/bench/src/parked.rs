@@ -49,8 +49,8 @@ async fn park(engine: &Engine, document: &Value, id: String) -> Result<(), Faile
 /// How long a run of so many steps takes to go on in a process that has not seen it.
 pub(crate) async fn resume(folder: &Path, steps: usize) -> Result<(), Failed> {
     /// So many steps are made at most, over all runs.
-    const STEPS_MAX: usize = 200_000;
-    let runs = (STEPS_MAX / steps).clamp(2, 20);
+    const STEPS_MAX: usize = 500_000;
+    let runs = (STEPS_MAX / steps).clamp(5, 20);
     let file = folder.join("resume.db");
     // Not synced at each commit, or the making of the long run would take minutes; reading it is the same.
     let storage = || SqliteStorage::open(&file, SqliteOptions::new().durability(Durability::ProcessCrash));

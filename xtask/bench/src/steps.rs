@@ -89,11 +89,16 @@ impl CheckpointStore for Kept {
         expected: u64,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.get(run).map_or(0, Snapshot::generation);
-        if found == expected {
-            kept.insert(run.to_owned(), point.snapshot.clone());
-        }
-        Box::pin(std::future::ready(Ok(found == expected)))
+        let snapshot = point.snapshot.clone();
+        let saved = match kept.get_mut(run) {
+            Some(found) if found.generation() == expected => {
+                *found = snapshot;
+                true
+            }
+            None if expected == 0 => kept.insert(run.to_owned(), snapshot).is_none(),
+            _ => false,
+        };
+        Box::pin(std::future::ready(Ok(saved)))
     }
 }
 
