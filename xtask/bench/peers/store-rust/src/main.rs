@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 const CALLERS: [u64; 4] = [1, 8, 64, 256];
 const CHANGE: usize = 200;
+const NOISE: usize = 1 << 20;
 
 type Key = [u8; 24];
 
@@ -104,14 +105,35 @@ fn all<S: Store>(folder: &Path, time: Duration) {
     let _ = std::fs::remove_dir_all(folder);
 }
 
+/// Bytes that no store can write shorter.
+fn noise() -> Vec<u8> {
+    let mut word = 0x9E37_79B9_7F4A_7C15_u64;
+    let next = |_| {
+        word ^= word << 13;
+        word ^= word >> 7;
+        word ^= word << 17;
+        word.to_le_bytes()
+    };
+    (0..NOISE / 8).flat_map(next).collect()
+}
+
+/// Other bytes for each commit.
+fn piece(noise: &[u8], number: u64, bytes: usize) -> &[u8] {
+    let from = (number as usize).wrapping_mul(977) % (noise.len() - bytes);
+    &noise[from..from + bytes]
+}
+
 /// The entries of the next commit of each of so many sessions.
-fn entries(sessions: u64, seq: u64, change: &[u8]) -> Vec<(Key, &[u8])> {
-    let of = |session| [(key(session, 0, seq), &change[..8]), (key(session, 1, seq), change)];
+fn entries(sessions: u64, seq: u64, noise: &[u8]) -> Vec<(Key, &[u8])> {
+    let of = |session| {
+        let change = piece(noise, seq * sessions + session, CHANGE);
+        [(key(session, 0, seq), &change[..8]), (key(session, 1, seq), change)]
+    };
     (0..sessions).flat_map(of).collect()
 }
 
 fn commits<S: Store>(store: &S, callers: u64, time: Duration) {
-    let change = [7u8; CHANGE];
+    let change = noise();
     let (mut latencies, mut seq) = (Vec::new(), 0);
     let warm = Instant::now();
     while warm.elapsed() < time / 2 {
@@ -142,11 +164,12 @@ fn commits<S: Store>(store: &S, callers: u64, time: Duration) {
 /// A document is one entry here, so that a change of it writes it whole.
 fn size<S: Store>(store: &S) {
     const COMMITS: u64 = 100;
-    for kilobytes in [1, 100] {
-        let document = vec![7u8; kilobytes << 10];
+    for kilobytes in [1_usize, 100] {
+        let noise = noise();
         let before = bytes_written();
         for seq in 1..=COMMITS {
-            store.commit(&[(key(0, 0, seq), &document[..8]), (key(0, 1, 0), &document)]);
+            let document = piece(&noise, seq, kilobytes << 10);
+            store.commit(&[(key(0, 0, seq), &document[..8]), (key(0, 1, 0), document)]);
         }
         one(S::NAME, "bytes of a change, mean", kilobytes as u64, ((bytes_written() - before) / COMMITS) as f64);
     }
@@ -154,7 +177,7 @@ fn size<S: Store>(store: &S) {
 
 fn age<S: Store>(folder: &Path, commits: u64) {
     const TOGETHER: u64 = 1_000;
-    let change = [7u8; CHANGE];
+    let change = noise();
     let store = S::open(folder);
     for first in (1..=commits).step_by(TOGETHER as usize) {
         let together: Vec<_> =
