@@ -87,7 +87,8 @@ pub(crate) async fn parked(folder: &Path, runs: usize) -> Result<(), Failed> {
     let storage = SqliteStorage::open(folder.join("parked.db"), SqliteOptions::new())?;
     let engine = Engine::new(Arc::new(storage), tasks());
     let document = loops(1);
-    many(&engine, &document, "warm", AT_ONCE * 4).await?;
+    // The caches of the store and of the allocator have a size of their own, whatever the number of runs.
+    many(&engine, &document, "warm", (runs / 5).max(AT_ONCE)).await?;
     let before = resident()?;
     many(&engine, &document, "run", runs).await?;
     let after = resident()?;
