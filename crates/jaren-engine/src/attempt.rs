@@ -126,7 +126,8 @@ impl Execution {
         }
         self.context.attempt = attempt.saturating_add(1);
         let attempt = self.context.attempt;
-        self.context.lent.teller.tell(&Record::Started { state, visit, node, attempt });
+        let limit = task.limit;
+        self.context.lent.teller.tell(&Record::Started { state, visit, node, attempt, limit });
         None
     }
 

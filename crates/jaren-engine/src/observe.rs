@@ -116,7 +116,7 @@ pub(crate) fn task_ended(task: &str, is_ok: bool, ms: f64) {
 
 fn trace(run: &str, record: &Record) {
     match record {
-        Record::Started { state, visit, node, attempt } => {
+        Record::Started { state, visit, node, attempt, .. } => {
             let (state, node) = (&**state, &**node);
             event!(name: "jaren.task.started", target: target!(), Level::DEBUG, run, state, visit, node, attempt);
         }

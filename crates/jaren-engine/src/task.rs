@@ -172,6 +172,11 @@ impl Tasks {
         self.registered.get(name)
     }
 
+    /// How long an attempt at the task of that name may take.
+    pub(crate) fn limit(&self, name: &str) -> Option<Duration> {
+        self.registered.get(name)?.limit
+    }
+
     /// The first thing that is wrong with how the tasks were registered.
     pub(crate) fn defect(&self) -> Option<&str> {
         self.defects.first().map(String::as_str)

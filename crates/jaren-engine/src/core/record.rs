@@ -46,6 +46,8 @@ pub enum Record {
         node: Str,
         /// The attempt, from 1.
         attempt: u32,
+        /// The time limit of each attempt, if the task was registered with one.
+        limit: Option<Duration>,
     },
     /// An attempt at a task failed, and another one follows after a pause. Not part of the format's trace.
     Retry {
@@ -129,9 +131,9 @@ impl Record {
     /// The record of the format's trace (workflow §4), without the run's id and revisions; our own records likewise.
     pub fn to_value(&self) -> Value {
         match self {
-            Record::Started { state, visit, node, attempt } => value!({
+            Record::Started { state, visit, node, attempt, limit } => value!({
                 "type": "started", "state": state, "activation": count(*visit),
-                "id": node, "attempt": *attempt,
+                "id": node, "attempt": *attempt, "limit": limit.map(|limit| limit.as_secs_f64() * 1e3),
             }),
             Record::Retry { state, visit, node, attempt, failure, pause } => value!({
                 "type": "retry", "state": state, "activation": count(*visit), "id": node, "attempt": *attempt,

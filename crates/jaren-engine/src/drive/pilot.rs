@@ -290,7 +290,8 @@ impl Pilot {
         }
         let attempt = self.attempts.next(&call);
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
-        self.tell(&Record::Started { state, visit, node, attempt });
+        let limit = self.engine.tasks.limit(&call.task);
+        self.tell(&Record::Started { state, visit, node, attempt, limit });
         let alone = self.starts_held == 0;
         self.crew.start(&self.engine.tasks, &self.run, call, attempt, &self.lent, alone);
     }

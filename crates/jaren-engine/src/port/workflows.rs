@@ -279,7 +279,8 @@ impl Turn<'_> {
     fn start(&mut self, call: StartTask, alone: bool) {
         let attempt = 1;
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
-        self.lent.teller.tell(&Record::Started { state, visit, node, attempt });
+        let limit = self.runs.tasks.limit(&call.task);
+        self.lent.teller.tell(&Record::Started { state, visit, node, attempt, limit });
         self.crew.start(&self.runs.tasks, &self.run, call, attempt, &self.lent, alone);
     }
 

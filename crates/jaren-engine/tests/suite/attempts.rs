@@ -238,7 +238,12 @@ async fn an_attempt_ends_with_its_time_limit() {
             if then.is_ok() { || Ok(7) } else { || Err(Failure::new("stopped")) };
         let (driving, mut records) =
             driven(started(&world.engine_with(slow(then, retries)), one("slow")).await, Drive::new());
-        while !matches!(records.recv().await, Some(Record::Started { .. })) {}
+        let limit = loop {
+            if let Record::Started { limit, .. } = records.recv().await.unwrap() {
+                break limit;
+            }
+        };
+        assert_eq!(limit, Some(Duration::from_secs(30)));
         world.clock.advance(29_999);
         tokio::task::yield_now().await;
         assert!(!driving.is_finished());

@@ -9,7 +9,6 @@ mod events;
 mod failures;
 mod faulty;
 mod interrupt;
-mod observation;
 mod orders;
 mod rebinding;
 mod resources;

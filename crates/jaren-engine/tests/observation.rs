@@ -1,17 +1,58 @@
 //! What the process's own observation sees: spans and events by their stable names, without values.
+//!
+//! A process of its own: what a thread without a subscriber meets first, `tracing` may keep as unwanted.
+#![cfg(test)]
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jaren_engine::{Drive, Event, Failure, Retries, Start, TaskContext, Tasks};
+use jaren_durable::MemoryStorage;
+use jaren_engine::{Drive, Engine, Event, Failure, Retries, Start, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record as Fields};
 use tracing::{Metadata, Subscriber};
 
-use crate::support::{World, fork, waiting};
+/// Work, then a wait, then work.
+fn waiting() -> Value {
+    value!({
+        "$workflow": "0.2", "revision": "1", "initial": "begin",
+        "states": {
+            "begin": { "work": { "task": "add", "version": "1" }, "then": "wait" },
+            "wait": { "on": [{ "event": "ok", "to": "after" }] },
+            "after": { "work": { "task": "add", "version": "1" }, "then": "end" },
+            "end": { "final": true }
+        }
+    })
+}
+
+/// Two tasks side by side.
+fn fork() -> Value {
+    value!({
+        "$workflow": "0.2", "revision": "1", "initial": "begin",
+        "states": {
+            "begin": {
+                "work": { "dag": {
+                    "$dag": "0.1",
+                    "nodes": {
+                        "in": { "kind": "input" },
+                        "left": { "kind": "task", "run": "flaky", "version": "1" },
+                        "right": { "kind": "task", "run": "add", "version": "1" },
+                        "out": { "kind": "output" }
+                    },
+                    "edges": [
+                        { "from": "in", "to": "left" }, { "from": "in", "to": "right" },
+                        { "from": "left", "to": "out", "port": "l" }, { "from": "right", "to": "out", "port": "r" }
+                    ]
+                } },
+                "then": "end"
+            },
+            "end": { "final": true }
+        }
+    })
+}
 
 /// `name field=value …` of every span and event of the engine, and `child < parent` of every span in another.
 #[derive(Clone, Default)]
@@ -75,7 +116,6 @@ impl Subscriber for Seen {
 async fn spans_and_events_have_stable_names_and_no_values() {
     let seen = Seen::default();
     let _guard = tracing::subscriber::set_default(seen.clone());
-    let world = World::new();
     let mut tasks = Tasks::new();
     tasks.add("add", "1", async |_: TaskContext, (): (), input: f64| Ok::<_, Failure>(input + 1.0));
     tasks
@@ -84,12 +124,12 @@ async fn spans_and_events_have_stable_names_and_no_values() {
             Err::<f64, _>(Failure::new("secret").with_code("busy"))
         })
         .retry(Retries::times(1).backoff(Duration::ZERO, Duration::ZERO));
-    let engine = world.engine_with(tasks);
+    let engine = Engine::new(Arc::new(MemoryStorage::new()), tasks);
     let mut run = engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
     run.drive(Drive::new().without_timers()).await.unwrap();
     let _ = engine.send("r", Event::new("ok", value!(true))).await.unwrap();
     run.drive(Drive::new()).await.unwrap();
-    let mut run = engine.start(Start::new(fork("flaky", "add"), value!("secret")).id("s")).await.unwrap();
+    let mut run = engine.start(Start::new(fork(), value!("secret")).id("s")).await.unwrap();
     run.drive(Drive::new()).await.unwrap_err();
 
     let seen = std::mem::take(&mut seen.0.lock().unwrap().lines);
