@@ -3,6 +3,7 @@
 //! A target of two values reads them as an array, so that the cases of the corpus can be its seeds.
 
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 
 use jaren_flow::DeclaredTasks;
 use jaren_flow::dag::Dag;
@@ -85,6 +86,12 @@ fn query(input: &[u8]) {
             many => Some(many.iter().cloned().collect()),
         };
         assert_eq!(value, expected, "value and items differ");
+        let mut each = Vec::new();
+        let ended = query.each(&scope, |item| {
+            each.push(item);
+            ControlFlow::Continue(())
+        });
+        assert_eq!((ended.is_ok(), each), (true, items), "each and items differ");
     }
 }
 
