@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jaren_json::{Object, Pointer, Value};
+use jaren_json::{Object, Pointer, Str, Value};
 
 use super::query::query;
 use super::{STEP, dag};
@@ -60,7 +60,7 @@ pub(super) fn lint(document: &Value, warnings: &mut Defects) {
 fn constructed(query: &Value) -> Option<Vec<&str>> {
     let object = query.as_object()?;
     let is_one = !object.is_empty() && object.keys().iter().all(|name| !name.starts_with('$'));
-    is_one.then(|| object.keys().iter().map(|name| name.as_str()).collect())
+    is_one.then(|| object.keys().iter().map(Str::as_str).collect())
 }
 
 /// The document and the flows in it: each with its states and their pointer.
