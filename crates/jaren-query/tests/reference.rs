@@ -576,7 +576,10 @@ fn join() -> impl Strategy<Value = Value> {
     (side("$x"), side("$y"), prop::option::of(comparison()), any::<bool>()).prop_map(
         |(x, y, more, turned)| {
             let equality = value!({"$eq": (if turned { value!([y, x]) } else { value!([x, y]) })});
-            more.map_or_else(|| equality.clone(), |more| value!({"$and": [equality, more]}))
+            match more {
+                Some(more) => value!({"$and": [equality, more]}),
+                None => equality,
+            }
         },
     )
 }
