@@ -1,7 +1,5 @@
 //! Joins of two `$for` bindings by a table, where that cannot be told from scanning (`compile::join`).
 
-use std::slice;
-
 use jaren_json::Value;
 
 use super::barrier::Table;
@@ -10,6 +8,7 @@ use super::{KEPT, Next, Run, Stop};
 use crate::budget::{Budget, Spent};
 use crate::error::EvalError;
 use crate::path::Sight;
+use crate::place::Place;
 use crate::plan::{Binding, Comparison, Expr, Flwor, Join, JoinSide, Kind, Test};
 
 /// The items of the joined source.
@@ -58,29 +57,21 @@ impl<'a> Run<'a> {
             *joined = Some(self.table(binding, inner)?);
         }
         let Some(joined) = joined else { return Ok(()) };
-        let key = match self.sight(outer) {
+        // Keys in plain sight are looked up from where they stand: see `Lent`.
+        let found = match self.sight(outer) {
             Sight::At(value) => {
                 self.step(outer)?;
-                Item::Ref(value)
+                self.look_up(joined, &[Some(Item::Ref(value))], outer.place)?
             }
             Sight::Nowhere => return Ok(self.step(outer)?),
             Sight::Hidden => match self.seq(outer)? {
                 Seq::Empty => return Ok(()),
-                Seq::One(item) => item,
+                Seq::One(item) => self.look_up(joined, &[Some(item)], outer.place)?,
                 // Several keys may select an item by more than one of them, and it comes once, in the order of the source.
-                Seq::Many(_) => return self.scan(phrase, binding, next),
+                Seq::Many(_) => Found::Scan,
             },
         };
-        let found = match Key::of(key.value()) {
-            Key::Plain => {
-                let key = Some(key);
-                let found = joined.table.find(slice::from_ref(&key), &self.work);
-                found.map_err(|Spent| self.spent(outer.place))?
-            }
-            Key::Never => None,
-            Key::Container => return self.scan(phrase, binding, next),
-        };
-        let mut at = found.and_then(|at| joined.ends.get(at)).map(|(first, _)| *first);
+        let Found::From(mut at) = found else { return self.scan(phrase, binding, next) };
         while let Some((item, following)) = at.and_then(|at| joined.items.get(at)) {
             at = *following;
             self.set_lent(binding.slot, item.lend());
@@ -96,22 +87,49 @@ impl<'a> Run<'a> {
         let mut joined = Joined { table: Table::new(1), items: Vec::new(), ends: Vec::new() };
         let ended = self.each(&binding.source, false, |run, item| {
             run.set_lent(binding.slot, item);
-            let key = if let Sight::At(value) = run.sight(key) {
+            if let Sight::At(value) = run.sight(key) {
                 run.step(key)?;
-                Item::Ref(value)
-            } else {
-                let Got::One(key) = run.one(key)? else { return Ok(()) };
-                key
-            };
-            // No container equals a plain key, and a container on the other side scans.
-            if matches!(Key::of(key.value()), Key::Plain) {
-                let added = joined.add(&[Some(key)], item, &run.work);
-                added.map_err(|Spent| run.spent(binding.source.place))?;
+                return Ok(run.keep(&mut joined, &[Some(Item::Ref(value))], item, binding)?);
             }
-            Ok(())
+            let Got::One(key) = run.one(key)? else { return Ok(()) };
+            Ok(run.keep(&mut joined, &[Some(key)], item, binding)?)
         });
         super::modes::finished(ended)?;
         Ok(joined)
+    }
+
+    /// Keeps an item of the joined source, unless its key can equal none: no container equals a plain key, and a container on
+    /// the other side scans.
+    #[inline]
+    fn keep(
+        &self,
+        joined: &mut Joined<'a>,
+        key: &[Option<Item<'a>>; 1],
+        item: Lent<'_, 'a>,
+        binding: &Binding,
+    ) -> Result<(), EvalError> {
+        match Key::of(key) {
+            Key::Plain => joined.add(key, item, &self.work).map_err(|Spent| self.spent(binding.source.place)),
+            Key::Never | Key::Container => Ok(()),
+        }
+    }
+
+    /// The first item of the joined source that has a key.
+    #[inline]
+    fn look_up(
+        &self,
+        joined: &Joined<'a>,
+        key: &[Option<Item<'a>>; 1],
+        place: Place,
+    ) -> Result<Found, EvalError> {
+        Ok(match Key::of(key) {
+            Key::Plain => {
+                let found = joined.table.find(key, &self.work).map_err(|Spent| self.spent(place))?;
+                Found::From(found.and_then(|at| joined.ends.get(at)).map(|(first, _)| *first))
+            }
+            Key::Never => Found::From(None),
+            Key::Container => Found::Scan,
+        })
     }
 
     fn scan(&mut self, phrase: &'a Flwor, binding: &'a Binding, next: Next<'_, 'a>) -> Result<(), Stop> {
@@ -131,6 +149,14 @@ impl<'a> Run<'a> {
     }
 }
 
+/// What a key finds in the joined source.
+enum Found {
+    /// The first item that has it, if any.
+    From(Option<usize>),
+    /// The table has no answer.
+    Scan,
+}
+
 /// How a key is looked up.
 enum Key {
     Plain,
@@ -141,11 +167,12 @@ enum Key {
 }
 
 impl Key {
-    fn of(key: &Value) -> Self {
-        match key {
-            Value::Number(number) if number.is_nan() => Self::Never,
-            Value::Array(_) | Value::Object(_) => Self::Container,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Self::Plain,
+    #[inline]
+    fn of([key]: &[Option<Item<'_>>; 1]) -> Self {
+        match key.as_ref().map(Item::value) {
+            Some(Value::Number(number)) if number.is_nan() => Self::Never,
+            Some(Value::Array(_) | Value::Object(_)) => Self::Container,
+            _ => Self::Plain,
         }
     }
 }
