@@ -195,7 +195,7 @@ pub(crate) fn report_defects(report: &Report, source: Option<&[u8]>) -> Vec<Defe
 #[derive(Debug)]
 pub(crate) struct Warnings {
     source: Source,
-    warnings: Vec<Defect>,
+    shown: Vec<Defect>,
     count: usize,
 }
 
@@ -205,7 +205,7 @@ impl Warnings {
         let shown = warnings.iter().take(DEFECTS_SHOWN_MAX);
         Self {
             source: source.clone(),
-            warnings: shown.map(|warning| diagnostic_defect(warning, Some(&source.bytes))).collect(),
+            shown: shown.map(|warning| diagnostic_defect(warning, Some(&source.bytes))).collect(),
             count: warnings.len(),
         }
     }
@@ -214,8 +214,8 @@ impl Warnings {
     pub(crate) fn counted(&self) -> String {
         match self.count {
             1 => "1 warning".to_owned(),
-            all if all == self.warnings.len() => format!("{all} warnings"),
-            all => format!("{all} warnings, of which the first {} are shown", self.warnings.len()),
+            all if all == self.shown.len() => format!("{all} warnings"),
+            all => format!("{all} warnings, of which the first {} are shown", self.shown.len()),
         }
     }
 
@@ -227,7 +227,7 @@ impl Warnings {
     /// The text for people, styled.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
-        for warning in &self.warnings {
+        for warning in &self.shown {
             render_defect(&mut text, &WARNING, &self.source, warning);
         }
         text
@@ -235,7 +235,7 @@ impl Warnings {
 
     /// The list for programs, in which each is as a defect.
     pub(crate) fn to_json(&self) -> Value {
-        self.warnings.iter().map(|warning| warning.to_json(Some(&self.source))).collect()
+        self.shown.iter().map(|warning| warning.to_json(Some(&self.source))).collect()
     }
 }
 
