@@ -128,7 +128,7 @@ fn no_stylesheet_works_without_end() {
         let error = limited(document, input, Limits { work: NonZeroU64::new(100_000), ..Limits::default() });
         let error = error.unwrap_err();
         // Inside a body it is that body's failure.
-        let code = error.cause().map_or(error.code(), jaren_json::Diagnostic::code);
+        let code = error.cause().map_or_else(|| error.code(), jaren_json::Diagnostic::code);
         assert!(["JR2001", "JQ2009"].contains(&code), "{error}");
     };
     // 2^40 dispatches.
