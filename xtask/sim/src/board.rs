@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jaren_durable::{Batch, Outcome, StorageError};
 use jaren_engine::{EngineError, Failure, Sent, Status};
 use jaren_json::Value;
-use tokio::sync::oneshot::Sender;
+use tokio::sync::oneshot::{Receiver, Sender, channel};
 
 use crate::dice::Dice;
 
@@ -58,6 +58,7 @@ pub(crate) enum News {
 struct Inner {
     pending: Vec<(Life, Item)>,
     news: Vec<News>,
+    watchers: Vec<Sender<()>>,
     dice: Dice,
 }
 
@@ -73,7 +74,7 @@ pub(crate) struct Board {
 
 impl Board {
     pub(crate) fn new(dice: Dice, rough: bool, faulty: bool) -> Arc<Self> {
-        let inner = Inner { pending: Vec::new(), news: Vec::new(), dice };
+        let inner = Inner { pending: Vec::new(), news: Vec::new(), watchers: Vec::new(), dice };
         Arc::new(Board {
             inner: Mutex::new(inner),
             rough: AtomicBool::new(rough),
@@ -109,6 +110,21 @@ impl Board {
 
     pub(crate) fn tell(&self, news: News) {
         self.inner().news.push(news);
+    }
+
+    /// Ends when something was applied to the store.
+    pub(crate) fn watch(&self) -> Receiver<()> {
+        let (tx, rx) = channel();
+        self.inner().watchers.push(tx);
+        rx
+    }
+
+    /// Something was applied to the store: whoever watches it is woken, in the order in which they came.
+    pub(crate) fn wake(&self) {
+        let watchers = std::mem::take(&mut self.inner().watchers);
+        for watcher in watchers {
+            let _ = watcher.send(());
+        }
     }
 
     pub(crate) fn take_news(&self) -> Vec<News> {

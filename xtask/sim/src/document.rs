@@ -9,6 +9,8 @@ use crate::plan::{Form, Node, Part};
 
 /// The task of all ordinary work: its answer is a digest of what it was given.
 pub(crate) const MIX: &str = "mix";
+/// The same without a time limit: for work whose failure is caught, where another failure would make another result.
+pub(crate) const KEEP: &str = "keep";
 /// The task that always fails.
 pub(crate) const FAIL: &str = "fail";
 /// The version at which documents name both.
@@ -184,7 +186,7 @@ fn fan(id: usize, nodes: &[Node]) -> Value {
 /// A task that fails behind one that is kept, and another one beside them.
 fn broken(id: usize) -> Value {
     let kept = value!({
-        "kind": "task", "run": MIX, "version": VERSION, "with": { "k": (number(id as u64)) }, "checkpoint": true
+        "kind": "task", "run": KEEP, "version": VERSION, "with": { "k": (number(id as u64)) }, "checkpoint": true
     });
     value!({
         "$dag": "0.1",

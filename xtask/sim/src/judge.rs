@@ -41,7 +41,7 @@ pub(crate) struct Track {
     /// For each life the attempt that it last began, and the snapshot that it began with.
     begun: BTreeMap<Life, (usize, usize)>,
     /// The calls of each attempt.
-    calls: BTreeSet<(usize, String, u64, String)>,
+    calls: BTreeMap<(usize, String, u64, String), u32>,
     inbox: BTreeSet<Arc<str>>,
     receipts: BTreeMap<Arc<str>, Value>,
     decisions: Vec<Decision>,
@@ -67,6 +67,8 @@ pub(crate) struct Judge {
     memory: Arc<MemoryStorage>,
     pub(crate) runs: Vec<Track>,
     pub(crate) coverage: Coverage,
+    /// How often each life retries its tasks.
+    pub(crate) retries: BTreeMap<Life, u32>,
     /// Everything that was stored, in short: equal for equal histories.
     pub(crate) digest: u64,
 }
@@ -84,7 +86,7 @@ impl Judge {
             holder: None,
             attempts: 0,
             begun: BTreeMap::new(),
-            calls: BTreeSet::new(),
+            calls: BTreeMap::new(),
             inbox: BTreeSet::new(),
             receipts: BTreeMap::new(),
             decisions: Vec::new(),
@@ -93,7 +95,7 @@ impl Judge {
             writes: 0,
         };
         let runs = runs.into_iter().enumerate().map(track).collect();
-        Judge { memory, runs, coverage: Coverage::default(), digest: 0 }
+        Judge { memory, runs, coverage: Coverage::default(), retries: BTreeMap::new(), digest: 0 }
     }
 
     pub(crate) fn exists(&self, run: usize) -> bool {
@@ -191,8 +193,11 @@ impl Judge {
         let Some((attempt, at)) = track.begun.get(&life).copied() else {
             return Err(format!("{name} was called without a claim"));
         };
-        if !track.calls.insert((attempt, state.clone(), *visit, node.clone())) {
-            return Err(format!("{name} was called twice by one attempt"));
+        // Only what failed is called again by one attempt, as often as its life's tasks are retried.
+        let calls = track.calls.entry((attempt, state.clone(), *visit, node.clone())).or_default();
+        *calls += 1;
+        if *calls > self.retries.get(&life).copied().unwrap_or(0) + 1 {
+            return Err(format!("{name} was called {calls} times by one attempt"));
         }
         if track.snapshots.get(at).is_some_and(|began| laws::finished(began, state, *visit, node)) {
             return Err(format!("{name} was called again, though its completion was acknowledged"));

@@ -241,6 +241,18 @@ impl Storage for Link {
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> Reading<'_, Seq> {
-        self.memory.moved(session, after)
+        // The memory storage wakes its watchers in an order of tokio's own chance.
+        Box::pin(async move {
+            loop {
+                let record = self.memory.session(session.clone()).await?;
+                let head = record.map_or(Seq::ZERO, |record| record.head);
+                if head != after {
+                    return Ok(head);
+                }
+                if self.board.watch().await.is_err() {
+                    return Err(failed(Retry::Never));
+                }
+            }
+        })
     }
 }

@@ -2,18 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use jaren_engine::{Failure, TaskContext, Tasks};
+use jaren_engine::{Failure, Retries, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tokio::sync::oneshot;
 
 use crate::board::{Board, Item, Life, News, Task};
-use crate::document::{FAIL, MIX, VERSION, mix};
+use crate::document::{FAIL, KEEP, MIX, VERSION, mix};
 
 /// The version of the task inside `mix` with which all runs begin.
 pub(crate) const INNER: &str = "inner/1";
 /// That of a deployment which must not touch them.
 pub(crate) const INNER_OTHER: &str = "inner/2";
+
+/// The time limit of a task, where it has one.
+const LIMIT: Duration = Duration::from_millis(300);
+/// The pauses before retries.
+const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// Lives with this bit have the other inner task.
 const OTHER_LIFE: Life = 1 << 40;
@@ -32,20 +39,36 @@ pub(crate) fn inner_of(life: Life) -> &'static str {
     if is_other(life) { INNER_OTHER } else { INNER }
 }
 
+/// How a life runs its tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Care {
+    /// How often a task that failed is tried again.
+    pub(crate) retries: u32,
+    /// Each attempt has a time limit.
+    pub(crate) limited: bool,
+}
+
+/// The most retries of a task.
+pub(crate) const RETRIES_MAX: u32 = 2;
+
 /// The tasks of one life.
-pub(crate) fn tasks(board: &Arc<Board>, life: Life) -> Tasks {
+pub(crate) fn tasks(board: &Arc<Board>, life: Life, care: Care) -> Tasks {
     let mut tasks = Tasks::new();
+    let answer = move |with: &Value, input: &Value| {
+        let answer = mix(with, input);
+        // What another inner task answers is something else.
+        Ok(if is_other(life) { mix(&value!("other"), &answer) } else { answer })
+    };
     let nested = BTreeMap::from([("inner".to_owned(), inner_of(life).to_owned())]);
-    tasks.add_nested(
-        MIX,
-        VERSION,
-        nested,
-        handler(board, life, move |with, input| {
-            let answer = mix(with, input);
-            // What another inner task answers is something else.
-            Ok(if is_other(life) { mix(&value!("other"), &answer) } else { answer })
-        }),
-    );
+    for name in [MIX, KEEP] {
+        let mut added = tasks.add_nested(name, VERSION, nested.clone(), handler(board, life, answer));
+        if care.retries > 0 {
+            added = added.retry(Retries::times(care.retries).backoff(PAUSE, PAUSE_MAX));
+        }
+        if care.limited && name == MIX {
+            added.time_limit(LIMIT);
+        }
+    }
     tasks.add_value(FAIL, VERSION, handler(board, life, |_, _| Err(Failure::new("boom"))));
     tasks
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jaren_durable::{Batch, MemoryStorage, Storage};
 use jaren_engine::{CancellationToken, Engine, EngineError, Policy, Status};
-use jaren_host::{Clock, CountingIds, ManualClock, Millis};
+use jaren_host::{Clock, CountingIds, ManualClock, Millis, SeededRandom};
 use jaren_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -20,7 +20,7 @@ use crate::document::document;
 use crate::judge::{Broken, Judge};
 use crate::link::{Control, Link, Script};
 use crate::plan::Part;
-use crate::tasks::{other, tasks};
+use crate::tasks::{Care, RETRIES_MAX, other, tasks};
 
 /// When histories begin.
 const EPOCH: i64 = 1_000_000;
@@ -199,15 +199,28 @@ impl World {
         let policies = [Policy::Coalesced, Policy::EverySavePoint];
         let drawn = policies[usize::from(self.dice.percent(40))];
         let policy = self.policy.unwrap_or(drawn);
-        let engine = Engine::new(link.clone(), tasks(&self.board, life))
+        let care = self.care();
+        self.judge.retries.insert(life, care.retries);
+        let random = SeededRandom::new(self.dice.bits());
+        let engine = Engine::new(link.clone(), tasks(&self.board, life, care))
+            .with_random(Arc::new(random))
             .with_clock(clock.clone())
             .with_ids(self.ids.clone())
             .with_policy(policy)
             .with_grace(GRACE);
-        self.say(|| format!("process {life} begins: {policy:?}, clock {skew:+} ms"));
+        self.say(|| format!("process {life} begins: {policy:?}, clock {skew:+} ms, {care:?}"));
         let drives = (0..self.runs()).map(|_| None).collect();
         self.processes.push(Process { life, link, engine, clock, drives, sends: Vec::new() });
         self.processes.len() - 1
+    }
+
+    /// How the next life runs its tasks.
+    fn care(&mut self) -> Care {
+        if !self.board.rough() || !self.with(Trouble::Failures) {
+            return Care::default();
+        }
+        let retries = self.dice.below(RETRIES_MAX as usize + 1) as u32;
+        Care { retries, limited: self.dice.percent(30) }
     }
 
     /// A process dies: its futures are dropped where they are, and what it had sent may arrive or not.
@@ -264,6 +277,7 @@ impl World {
         group: Vec<Batch>,
     ) -> Result<crate::board::Answer, Broken> {
         let answer = self.memory.apply(group.clone()).await;
+        self.board.wake();
         self.judge.applied(life, &group).await?;
         Ok(answer)
     }
