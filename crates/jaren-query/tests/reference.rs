@@ -4,6 +4,7 @@
 //! the smallest query on which they differ and a seed that brings it back.
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
