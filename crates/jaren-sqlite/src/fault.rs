@@ -42,6 +42,13 @@ impl Fault {
         Self { kind, retry: Retry::Unknown, distrust: true, message, source: Some(Arc::new(error)) }
     }
 
+    /// Something panicked in a transaction, before its commit or after it.
+    pub(crate) fn panicked() -> Self {
+        let message = "a transaction was broken off by a panic, such as one of the host's clock or tracing subscriber; mend that, open the store anew, and read whether it was made";
+        let (kind, retry) = (StorageErrorKind::Io, Retry::Unknown);
+        Self { kind, retry, distrust: true, message, source: None }
+    }
+
     /// Stored data that contradict themselves: whoever needs them fails, nobody else.
     pub(crate) fn corrupt(message: &'static str) -> Self {
         Self { kind: StorageErrorKind::Corrupt, retry: Retry::Never, distrust: false, message, source: None }

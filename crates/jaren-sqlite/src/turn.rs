@@ -58,14 +58,30 @@ impl Turn {
         work: impl FnOnce() -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let deadline = (patience == Patience::Long).then(|| Instant::now() + WAIT_MAX);
-        lock(&self.next, deadline)?;
-        let main = lock(&self.main, deadline);
-        release(&self.next);
-        main?;
+        let next = Held::lock(&self.next, deadline)?;
+        let main = Held::lock(&self.main, deadline);
+        drop(next);
+        let _main = main?;
         let result = self.store.check().and_then(|()| work());
         self.store.note_log();
-        release(&self.main);
         result
+    }
+}
+
+/// A lock that is held until this is dropped, by a panic too.
+struct Held<'a>(&'a File);
+
+impl<'a> Held<'a> {
+    fn lock(file: &'a File, deadline: Option<Instant>) -> Result<Self, Fault> {
+        lock(file, deadline).map(|()| Self(file))
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.unlock() {
+            tracing::debug!(target: "jaren::sqlite", %error, "the store's turn cannot be released");
+        }
     }
 }
 
@@ -109,11 +125,5 @@ fn lock(file: &File, deadline: Option<Instant>) -> Result<(), Fault> {
                 return Ok(());
             }
         }
-    }
-}
-
-fn release(file: &File) {
-    if let Err(error) = file.unlock() {
-        tracing::debug!(target: "jaren::sqlite", %error, "the store's turn cannot be released");
     }
 }

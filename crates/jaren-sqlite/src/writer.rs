@@ -3,6 +3,7 @@
 
 mod handle;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -159,7 +160,10 @@ impl Writer {
     fn transact_at_once(&mut self, batches: &[Batch]) -> Result<Vec<Outcome>, Fault> {
         self.connection.busy_timeout(Duration::ZERO)?;
         let answers = self.transact(&[Asked::Apply(batches)], Patience::None);
-        self.connection.busy_timeout(BUSY_TIMEOUT)?;
+        if let Err(error) = self.connection.busy_timeout(BUSY_TIMEOUT) {
+            // What was committed stays so; the next one to wait for another process is told that the store is busy.
+            tracing::warn!(target: "jaren::sqlite", %error, "the store's patience could not be set");
+        }
         match answers?.pop() {
             Some(Answer::Outcomes(outcomes)) => Ok(outcomes),
             _ => Ok(Vec::new()), // never: one answer for what was asked
@@ -183,11 +187,13 @@ impl Writer {
             return Err(fault.refusal());
         }
         let Self { connection, turn, memory, data_version, .. } = self;
-        let result = turn.run(patience, || {
-            begin(connection, memory, data_version)?;
-            let answer = work(connection, memory)?;
-            connection.prepare_cached("COMMIT")?.execute([]).map_err(Fault::unknown)?;
-            Ok(answer)
+        let result = catch(|| {
+            turn.run(patience, || {
+                begin(connection, memory, data_version)?;
+                let answer = work(connection, memory)?;
+                connection.prepare_cached("COMMIT")?.execute([]).map_err(Fault::unknown)?;
+                Ok(answer)
+            })
         });
         if let Err(fault) = &result {
             self.recover(fault);
@@ -228,8 +234,8 @@ impl Writer {
             tracing::warn!(target: "jaren::sqlite", %error, "a failed transaction could not be rolled back");
         }
         if fault.distrust || !self.connection.is_autocommit() {
-            tracing::error!(target: "jaren::sqlite", kind = ?fault.kind, "the store failed; no further writes");
             let _ = self.poison.set(fault.clone()); // the first failure is the one to tell
+            tracing::error!(target: "jaren::sqlite", kind = ?fault.kind, "the store failed; no further writes");
         }
     }
 
@@ -267,6 +273,12 @@ impl Drop for Writer {
             }
         }
     }
+}
+
+/// Makes a panic a failure that stops all writing, since a transaction calls the host: its clock, its tracing subscriber.
+/// The caller recovers from it, so that nothing is left half done: the thread may be one that has to live on.
+fn catch<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Fault::panicked()))
 }
 
 /// Begins a transaction that may write, and forgets what another process has outdated.

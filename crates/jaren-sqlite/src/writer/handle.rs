@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use jaren_durable::{Batch, Claim, Job, Outcome, Retry, StorageError, StorageErrorKind};
@@ -213,8 +213,28 @@ fn others_go_on() -> bool {
     })
 }
 
+/// Drops the writer when its thread ends, by a panic too: the file is closed, and its locks are free.
+struct Ending<'a>(&'a Desk);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        drop(self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
 /// The writer's thread.
-fn run(desk: &Desk, mut queue: mpsc::Receiver<Request>) {
+fn run(desk: &Desk, queue: mpsc::Receiver<Request>) {
+    let ending = Ending(desk);
+    let closing = serve(desk, queue);
+    drop(ending);
+    if let Some(done) = closing {
+        // Whoever closed may have stopped waiting.
+        let _ = done.send(());
+    }
+}
+
+/// Does what is asked until the storage is closed, or nobody can ask any more; tells who closed it.
+fn serve(desk: &Desk, mut queue: mpsc::Receiver<Request>) -> Option<oneshot::Sender<()>> {
     let mut closing = None;
     while closing.is_none() {
         let Some(first) = queue.blocking_recv() else { break };
@@ -251,10 +271,5 @@ fn run(desk: &Desk, mut queue: mpsc::Receiver<Request>) {
         writer.tend_log();
         desk.quiet.store(quiet, Ordering::Relaxed);
     }
-    drop(queue);
-    drop(desk.writer.lock().ok().and_then(|mut at| at.take()));
-    if let Some(done) = closing {
-        // Whoever closed may have stopped waiting.
-        let _ = done.send(());
-    }
+    closing
 }

@@ -160,6 +160,45 @@ fn a_runtime_of_one_thread_never_waits_for_the_disk() {
     }
 }
 
+/// A clock that panics when it is asked the second time.
+#[derive(Debug, Default)]
+struct Breaking(AtomicUsize);
+
+impl Clock for Breaking {
+    fn now(&self) -> jaren_host::Millis {
+        assert_ne!(self.0.fetch_add(1, Ordering::Relaxed), 1, "the clock breaks");
+        jaren_host::Millis::new(0)
+    }
+}
+
+// durable decision 7. On either thread: rolled back, the turn given back, no further writes, and the file closed at the end.
+#[test]
+fn a_panic_in_a_commit_stops_all_writing_and_holds_nothing() {
+    for time_max in [Duration::MAX, Duration::ZERO] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        open::create(&path).unwrap();
+        let options = SqliteOptions::new().clock(Arc::new(Breaking::default()));
+        let writer = handle::start_with(&path, options, Arc::default(), time_max).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        let apply = |name| runtime.block_on(writer.apply(vec![creating(name)]));
+        assert!(is_committed(&[apply("a").unwrap()]));
+        let broken = apply("b").unwrap_err();
+        assert_eq!((broken.kind(), broken.retry()), (StorageErrorKind::Io, Retry::Unknown));
+        assert!(broken.to_string().contains("a panic"), "{broken}");
+        let refused = apply("c").unwrap_err();
+        assert_eq!((refused.kind(), refused.retry()), (StorageErrorKind::Poisoned, Retry::Never));
+        // Another writer has its turn and SQLite's lock at once, and finds the first session only.
+        let mut other = Writer::open(&path, SqliteOptions::new(), Arc::default()).unwrap();
+        assert!(is_committed(&[other.transact_at_once(&[creating("b")]).unwrap()]));
+        drop(other);
+        runtime.block_on(writer.close());
+        assert!(!folder.path().join("test.db-wal").exists(), "the last connection was closed");
+        let closed = runtime.block_on(writer.claim(Claim::new(vec!["k".into()], "me", 1, vec!["t".into()])));
+        assert_eq!(closed.unwrap_err().kind(), StorageErrorKind::Closed);
+    }
+}
+
 // Another process's turn is waited for by the writer's thread.
 #[test]
 fn a_turn_that_is_taken_is_not_waited_for_on_the_callers_thread() {
