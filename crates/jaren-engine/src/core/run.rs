@@ -217,7 +217,7 @@ impl RunState {
                     self.apply(moved, None, out)?;
                     None
                 }
-                Some(Form::On) => self.wait(out)?,
+                Some(Form::On) => self.wait(full, out)?,
                 Some(Form::Flow | Form::Final) | None => {
                     let reason = "control rests in a state that is neither work, a choice nor a wait";
                     return Err(RunError::new("JF2016", reason).in_state(self.snapshot.active()));
@@ -247,8 +247,9 @@ impl RunState {
 
 /// Control.
 impl RunState {
-    /// A wait takes a due deadline before an event, and each waiting event once (workflow §4).
-    fn wait(&mut self, out: &mut Vec<Output>) -> Result<Option<Phase>, RunError> {
+    /// A wait takes a due deadline before an event, and each waiting event once (workflow §4). With more than `full`
+    /// outputs it stops before the next event.
+    fn wait(&mut self, full: usize, out: &mut Vec<Output>) -> Result<Option<Phase>, RunError> {
         if let Some(now) = self.now {
             let context = Value::Object(self.snapshot.context().clone());
             let at = statechart::Step { context: Some(&context), ..statechart::Step::default() };
@@ -261,6 +262,10 @@ impl RunState {
             }
         }
         while let Some(arrival) = self.inbox.pop_front() {
+            if out.len() > full {
+                self.inbox.push_front(arrival);
+                return Ok(Some(Phase::More));
+            }
             let id = arrival.id.clone();
             match self.deliver(arrival, out) {
                 Ok(true) => return Ok(None),

@@ -16,6 +16,11 @@ use crate::core::{Consumed, SaveCause, SavePoint, Snapshot, Status};
 use crate::documents::{RunFailure, RunStatus};
 use crate::error::EngineError;
 
+/// Save points that end so many events take no further ones: an event costs two writes, and a commit takes
+/// [`SESSION_WRITES_MAX`](jaren_durable::limits::SESSION_WRITES_MAX).
+const CONSUMED_MAX: usize = 1000;
+const _: () = assert!(2 * CONSUMED_MAX + 100 < jaren_durable::limits::SESSION_WRITES_MAX);
+
 /// A commit on its way. It is awaited by the drive; dropped before its end it goes on in a task of its own, so that no
 /// dropped future leaves it halfway.
 pub(super) struct Flight(Option<BoxFuture<'static, Box<Flown>>>);
@@ -145,7 +150,9 @@ impl Ledger {
     pub(super) fn stage(&mut self, point: SavePoint) {
         self.status = point.snapshot.status();
         match self.staged.back_mut() {
-            Some(staged) if self.policy == Policy::Coalesced => staged.add(point),
+            Some(staged) if self.policy == Policy::Coalesced && staged.consumed.len() < CONSUMED_MAX => {
+                staged.add(point);
+            }
             _ => self.staged.push_back(Staged::of(point)),
         }
     }

@@ -273,3 +273,31 @@ fn time_cannot_move_backwards() {
     let step = run.step(Event::Due, Some(9.0));
     assert!(matches!(step.phase, Phase::Failed(error) if error.code() == "JF2011"));
 }
+
+#[test]
+fn a_wait_with_many_events_stops_between_two_of_them() {
+    let document = workflow(value!({
+        "begin": { "on": [{ "event": "go", "to": "end" }] }, "end": { "final": true }
+    }));
+    let mut run = start(&document, value!(1));
+    for number in 0..2_000 {
+        let _ = run.step(arrival(&number.to_string(), value!({ "type": "other" })), Some(0.0));
+    }
+    let _ = run.step(arrival("go", value!({ "type": "go" })), Some(0.0));
+    let mut step = run.step(Event::Begin, Some(0.0));
+    let mut consumed = Vec::new();
+    loop {
+        assert!(step.outputs.len() < 1_100, "{}", step.outputs.len());
+        consumed.extend(step.outputs.iter().filter_map(|output| match output {
+            Output::Save(point) => point.consumed.clone(),
+            _ => None,
+        }));
+        if !matches!(step.phase, Phase::More) {
+            break;
+        }
+        step = run.step(Event::Continue, Some(0.0));
+    }
+    assert!(matches!(step.phase, Phase::Done(_)));
+    let expected = (0..2_000).map(|number| number.to_string()).chain(["go".into()]);
+    assert!(consumed.iter().map(|consumed| consumed.id.to_string()).eq(expected));
+}

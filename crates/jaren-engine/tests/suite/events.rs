@@ -1,7 +1,12 @@
 //! The inbox.
 
-use jaren_engine::{Drive, Engine, ErrorKind, Event, Refusal, RunStatus, Sent, Start, Status};
+use std::sync::Arc;
+
+use jaren_engine::{
+    Drive, Engine, ErrorKind, Event, Policy, Record, Refusal, RunStatus, Sent, Start, Status,
+};
 use jaren_json::{Value, value};
+use tokio::sync::Notify;
 
 use crate::support::{World, chain, done, waiting};
 
@@ -83,6 +88,53 @@ async fn a_parked_run_is_driven_again_without_a_commit() {
     let commits = world.view("r").await.commits;
     assert!(matches!(drive(&world.engine()).await, Status::Waiting { .. }));
     assert_eq!(world.view("r").await.commits, commits);
+}
+
+/// Each costs its commit two writes, and a commit takes 4,096 at most.
+#[tokio::test]
+async fn many_events_that_nobody_asked_for_do_not_stop_a_run() {
+    for policy in [Policy::Coalesced, Policy::EverySavePoint] {
+        let world = World::new();
+        world.run(&waiting(), value!(1)).await.unwrap();
+        let engine = world.engine().with_policy(policy);
+        flood(&engine).await;
+        assert!(matches!(drive(&engine).await, Status::Waiting { .. }));
+        assert!(world.view("r").await.inbox.is_empty());
+        let repeated = Sent::Repeated { id: "2499".into() };
+        assert_eq!(engine.send("r", event("other", Value::Null, "2499")).await.unwrap(), repeated);
+        let _ = engine.send("r", event("ok", value!(true), "ok")).await.unwrap();
+        assert_eq!(drive(&engine).await, done(value!(3)));
+    }
+}
+
+#[tokio::test]
+async fn many_events_that_nobody_asked_for_do_not_stop_a_parked_run() {
+    let world = World::new();
+    let engine = world.engine();
+    let mut run = engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let parked = Arc::new(Notify::new());
+    let telling = parked.clone();
+    let observer = move |record: &Record| {
+        if matches!(record, Record::Waiting { .. }) {
+            telling.notify_one();
+        }
+    };
+    let mut driving = std::pin::pin!(run.drive(Drive::new().observed_by(observer)));
+    tokio::select! {
+        ended = &mut driving => panic!("nothing has been sent: {ended:?}"),
+        () = parked.notified() => {}
+    }
+    // The drive does not look meanwhile.
+    flood(&engine).await;
+    let _ = engine.send("r", event("ok", value!(true), "ok")).await.unwrap();
+    assert_eq!(driving.await.unwrap(), done(value!(3)));
+    assert!(world.view("r").await.inbox.is_empty());
+}
+
+async fn flood(engine: &Engine) {
+    for number in 0..2_500 {
+        let _ = engine.send("r", event("other", Value::Null, &number.to_string())).await.unwrap();
+    }
 }
 
 #[tokio::test]
