@@ -92,18 +92,23 @@ impl Crew {
         let clock = Arc::clone(&lent.clock);
         // In a box, because it is large: it would be moved several times on its way.
         let mut task = Box::pin(async move {
-            let started = clock.now();
-            let mut retries = 0;
-            // What a handler's future does when it is dropped may panic as well.
+            let (mut retries, mut ms) = (0, 0.0);
+            // A host's clock or recorder may panic as well, and the drive waits for an answer.
             let result = caught(async {
-                let answer = execution.run().await;
-                retries = answer.retries;
-                answer.result
+                let started = clock.now();
+                // What a handler's future does when it is dropped may panic, too.
+                let result = caught(async {
+                    let answer = execution.run().await;
+                    retries = answer.retries;
+                    answer.result
+                });
+                let result = result.await;
+                ms = clock.now().since(started).as_secs_f64() * 1e3;
+                #[cfg(feature = "metrics")]
+                crate::observe::task_ended(&name, result.is_ok(), ms);
+                result
             });
             let result = result.await;
-            let ms = clock.now().since(started).as_secs_f64() * 1e3;
-            #[cfg(feature = "metrics")]
-            crate::observe::task_ended(&name, result.is_ok(), ms);
             Ended { activation, node, id, state, visit, result, retries, ms }
         });
         if !alone {

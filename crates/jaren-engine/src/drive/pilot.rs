@@ -162,7 +162,7 @@ impl Pilot {
             if self.course == Course::Ahead && self.is_closing(drive) {
                 self.course = Course::Leaving;
                 self.crew.cancel();
-                grace.as_mut().reset(tokio::time::Instant::now() + self.engine.grace);
+                grace.set(tokio::time::sleep(self.engine.grace));
             }
             let parked = self.parked(drive);
             let woken = tokio::select! {

@@ -1,13 +1,14 @@
 //! Tasks that fail, panic or misunderstand; failures are stored, shown and can be driven again.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use jaren_engine::{
     Drive, ErrorKind, Event, Failure, Observer, Record, Retries, Retry, RunStatus, Start, Status,
     TaskContext, Tasks,
 };
-use jaren_host::Millis;
+use jaren_host::{Clock, Millis};
 use jaren_json::{Value, value};
 
 use crate::faulty::{Fault, Faulty};
@@ -213,4 +214,35 @@ async fn a_panic_while_a_handler_is_dropped_is_a_failure_of_its_node() {
     let mut run = engine.start(Start::new(one("bomb"), value!(1)).id("r")).await.unwrap();
     let error = run.drive(Drive::new()).await.unwrap_err();
     assert_eq!(error.failure().unwrap().message, "the task panicked: on the way out");
+}
+
+/// Panics once when it is armed.
+#[derive(Clone, Debug, Default)]
+struct Brittle(Arc<AtomicBool>);
+
+impl Clock for Brittle {
+    fn now(&self) -> Millis {
+        assert!(!self.0.swap(false, Ordering::Relaxed), "the clock broke");
+        Millis::new(1_000)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_the_clock_within_a_task_is_its_failure() {
+    let (world, clock, mut tasks) = (World::new(), Brittle::default(), Tasks::new());
+    let armed = clock.0.clone();
+    tasks.add("add", "1", move |_: TaskContext, (): (), input: f64| {
+        let armed = armed.clone();
+        async move {
+            tokio::task::yield_now().await;
+            armed.store(true, Ordering::Relaxed);
+            Ok::<f64, Failure>(input)
+        }
+    });
+    let engine = world.engine_with(tasks).with_clock(Arc::new(clock));
+    let mut run = engine.start(Start::new(chain(1), value!(1)).id("r")).await.unwrap();
+    // The time passes at once when nothing else can happen.
+    let driven = tokio::time::timeout(Duration::from_hours(1), run.drive(Drive::new())).await;
+    let error = driven.expect("the drive ends").unwrap_err();
+    assert_eq!(error.node(), Some("task"));
 }

@@ -8,7 +8,7 @@ use jaren_json::{Value, value};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Log, World, done, fork, observed, waiting};
+use crate::support::{Log, World, chain, done, fork, observed, waiting};
 
 /// `left` answers 1 when it is asked to stop; `right` fails then the first time.
 fn engine(world: &World, log: &Log, begun: &Arc<Notify>) -> Engine {
@@ -134,4 +134,12 @@ async fn a_dropped_drive_is_driven_again_from_what_the_store_holds() {
     let stop = CancellationToken::new();
     stop.cancel();
     assert_eq!(run.drive(Drive::new().cancelled_by(stop)).await.unwrap(), Status::Interrupted);
+}
+
+#[tokio::test]
+async fn a_grace_may_be_endless() {
+    let world = World::new();
+    let engine = world.engine().with_grace(Duration::MAX);
+    let mut run = engine.start(Start::new(chain(2), value!(0)).id("r")).await.unwrap();
+    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
 }
