@@ -14,6 +14,9 @@ use crate::error::EngineError;
 use crate::load::{self, Loaded};
 use crate::observe;
 
+/// How often a drive tries to claim a run whose holder saves it further at the same time.
+const CLAIMS_MAX: u32 = 3;
+
 /// A run of this process's interest. Any number of handles may exist; the one that drives claims the run.
 pub struct Run {
     engine: Engine,
@@ -89,29 +92,37 @@ impl Run {
     }
 
     async fn drive_to_rest(&mut self, drive: Drive) -> Result<Status, EngineError> {
-        let mut pilot = match std::mem::replace(&mut self.hold, Hold::Lost) {
-            Hold::Created(pilot) => pilot,
-            Hold::Saved(session) => match self.board(*session).await? {
-                Boarded::Done(result) => return Ok(Status::Done { result }),
-                Boarded::Ready(pilot) => pilot,
-            },
-            Hold::Lost => {
-                let opened = Session::open(self.engine.inner.storage.clone(), session_id(&self.id)?).await?;
-                let session = opened.ok_or_else(|| EngineError::not_found(&self.id))?;
-                match self.board(session).await? {
+        let mut claims = 1;
+        loop {
+            let mut pilot = match std::mem::replace(&mut self.hold, Hold::Lost) {
+                Hold::Created(pilot) => pilot,
+                Hold::Saved(session) => match self.board(*session).await? {
                     Boarded::Done(result) => return Ok(Status::Done { result }),
                     Boarded::Ready(pilot) => pilot,
+                },
+                Hold::Lost => {
+                    let opened =
+                        Session::open(self.engine.inner.storage.clone(), session_id(&self.id)?).await?;
+                    let session = opened.ok_or_else(|| EngineError::not_found(&self.id))?;
+                    match self.board(session).await? {
+                        Boarded::Done(result) => return Ok(Status::Done { result }),
+                        Boarded::Ready(pilot) => pilot,
+                    }
                 }
+            };
+            let span = observe::drive_span(&self.id);
+            let ended = pilot.fly(&drive, span.clone()).instrument(span).await;
+            let outrun = pilot.is_outrun();
+            let (session, attempts) = pilot.into_parts();
+            self.attempts = attempts;
+            if let Some(session) = session {
+                self.hold = Hold::Saved(Box::new(session));
             }
-        };
-        let span = observe::drive_span(&self.id);
-        let ended = pilot.fly(&drive, span.clone()).instrument(span).await;
-        let (session, attempts) = pilot.into_parts();
-        self.attempts = attempts;
-        if let Some(session) = session {
-            self.hold = Hold::Saved(Box::new(session));
+            if !outrun || claims == CLAIMS_MAX {
+                return ended;
+            }
+            claims += 1;
         }
-        ended
     }
 
     async fn board(&mut self, mut session: Session) -> Result<Boarded, EngineError> {

@@ -47,11 +47,15 @@ pub(super) enum Landed {
     Durable { met: bool },
     /// It was to create the run's session, which exists.
     Exists,
+    /// It was to claim the run, which its holder has saved further meanwhile: what is to be claimed must be loaded
+    /// again.
+    Moved,
 }
 
 enum Outcome {
     Landed,
     Open,
+    Moved,
     Lost,
 }
 
@@ -64,6 +68,7 @@ impl Cargo {
     /// Commits. It is awaited to its end, whatever becomes of the drive (`super::ledger::Flight`).
     pub(super) async fn commit(&self, session: &mut Session) -> Result<Landed, EngineError> {
         let (mut conflicts, mut retries, mut met) = (0, 0, false);
+        let before = if self.claims { holder(session).await? } else { None };
         loop {
             let draft = self.draft(session).await?;
             let Err(error) = session.commit(draft).await else { return Ok(Landed::Durable { met }) };
@@ -85,31 +90,38 @@ impl Cargo {
                 let conflict = matches!(error, CommitError::Conflict(_));
                 return Err(if conflict { unread.into() } else { error.into() });
             }
-            match self.outcome(session).await? {
+            match self.outcome(session, before.as_deref()).await? {
                 Outcome::Landed => return Ok(Landed::Durable { met: true }),
                 Outcome::Open => {}
+                Outcome::Moved => return Ok(Landed::Moved),
                 Outcome::Lost if self.base.is_none() => return Ok(Landed::Exists),
                 Outcome::Lost => return Err(EngineError::fenced().caused_by(error)),
             }
         }
     }
 
-    /// Did this commit happen, could it still, or has another engine claimed the run?
-    async fn outcome(&self, session: &mut Session) -> Result<Outcome, EngineError> {
+    /// Did this commit happen, could it still, or has another engine claimed the run? `before` held it when it was
+    /// loaded.
+    async fn outcome(&self, session: &mut Session, before: Option<&str>) -> Result<Outcome, EngineError> {
         let stored = session.document(&SNAPSHOT).await?;
         let Some(stored) = stored else {
             let fresh = self.base.is_none() && session.head().get() == 0;
             return Ok(if fresh { Outcome::Open } else { Outcome::Lost });
         };
         let generation = stored.get("generation").and_then(Value::as_u64).unwrap_or(0);
-        let holder = session.document(&HOLDER).await?;
-        let holder = holder.as_ref().and_then(|holder| holder.get("token")).and_then(Value::as_str);
-        let ours = holder == Some(&*self.token);
+        let holder = holder(session).await?;
+        let ours = holder.as_deref() == Some(&*self.token);
         if ours && generation == self.target() && self.told(session).await? {
             return Ok(Outcome::Landed);
         }
-        let open = Some(generation) == self.base && (ours || self.claims);
-        Ok(if open { Outcome::Open } else { Outcome::Lost })
+        Ok(match Some(generation) == self.base {
+            true if ours || self.claims => Outcome::Open,
+            // A claim fences whoever held the run when it was loaded, also one that was quicker by a save point.
+            false if self.claims && !ours && holder.is_some() && holder.as_deref() == before => {
+                Outcome::Moved
+            }
+            _ => Outcome::Lost,
+        })
     }
 
     /// Is the failure, if there is one, the stored one?
@@ -145,6 +157,12 @@ impl Cargo {
         }
         Ok(draft)
     }
+}
+
+/// Whose the run is.
+async fn holder(session: &mut Session) -> Result<Option<String>, EngineError> {
+    let holder = session.document(&HOLDER).await?;
+    Ok(holder.as_ref().and_then(|holder| holder.get("token")).and_then(Value::as_str).map(String::from))
 }
 
 fn retry_of(error: &CommitError) -> Retry {

@@ -77,6 +77,8 @@ pub(super) enum Landing {
     Durable(Durable),
     /// The session that it was to create exists.
     Exists,
+    /// What it was to claim must be loaded again.
+    Moved,
 }
 
 /// What is saved of one or several save points that travel together.
@@ -229,6 +231,7 @@ impl Ledger {
         self.session = Some(session);
         match landed? {
             Landed::Exists => Ok(Landing::Exists),
+            Landed::Moved => Ok(Landing::Moved),
             Landed::Durable { met } => {
                 self.durable = Some(cargo.target());
                 Ok(Landing::Durable(Durable {

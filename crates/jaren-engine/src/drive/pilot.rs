@@ -80,6 +80,8 @@ pub(crate) struct Pilot {
     seen: BTreeSet<Arc<str>>,
     /// The store failed, or somebody else holds the run: nothing can be saved any more.
     broken: Option<EngineError>,
+    /// It is broken only because the run was saved further between its load and its claim.
+    outrun: bool,
     /// What tasks are lent, and who is told what happens; set when the drive begins.
     lent: Arc<Lent>,
     /// Somebody may want the records.
@@ -123,6 +125,7 @@ impl Pilot {
             starts_held: 0,
             seen: BTreeSet::new(),
             broken: None,
+            outrun: false,
             lent: Arc::default(),
             watched: true,
             stopping: false,
@@ -218,6 +221,12 @@ impl Pilot {
         self.ledger.give_up();
         self.held.clear();
         self.starts_held = 0;
+    }
+
+    /// Did the run's holder save it further before this drive could claim it? Then nothing has happened, and the run is
+    /// to be loaded and claimed again.
+    pub(crate) fn is_outrun(&self) -> bool {
+        self.outrun
     }
 
     /// Gives the session back, unless it was lost with a commit.
@@ -396,6 +405,10 @@ impl Pilot {
         let durable = match self.ledger.land(flown) {
             Ok(Landing::Durable(durable)) => durable,
             Ok(Landing::Exists) => return Err(EngineError::fenced()),
+            Ok(Landing::Moved) => {
+                self.outrun = true;
+                return Err(EngineError::fenced());
+            }
             Err(error) => {
                 let error = self.placed(error).await;
                 let failure =

@@ -6,6 +6,7 @@ use jaren_engine::{Drive, ErrorKind, Event, Failure, Start, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tokio::sync::{Notify, Semaphore};
 
+use crate::faulty::Faulty;
 use crate::support::{World, chain, done, waiting};
 
 #[tokio::test]
@@ -34,6 +35,69 @@ async fn the_engine_that_lost_its_claim_commits_nothing_more() {
     assert_eq!((error.kind(), error.code()), (ErrorKind::Fenced, "JF2014"));
     let view = world.view("r").await;
     assert_eq!((view.commits, view.result, view.failure), (commits, Some(value!(3)), None));
+}
+
+/// The tasks, of which `add` tells that it has begun, waits for a permit and adds 100.
+fn stalling(world: &World, begun: &Arc<Notify>) -> (Tasks, Arc<Semaphore>) {
+    let (mut tasks, go) = (world.tasks(), Arc::new(Semaphore::new(0)));
+    let (telling, waits) = (begun.clone(), go.clone());
+    tasks.add("add", "1", move |_: TaskContext, (): (), input: f64| {
+        let (telling, waits) = (telling.clone(), waits.clone());
+        async move {
+            telling.notify_one();
+            waits.acquire().await?.forget();
+            Ok::<f64, Failure>(input + 100.0)
+        }
+    });
+    (tasks, go)
+}
+
+/// Lets everybody come to the gate.
+async fn gather() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_claim_that_the_old_holder_outruns_is_made_again() {
+    let storage = Faulty::new(None);
+    let (world, begun) = (World::over(storage.clone()), Arc::new(Notify::new()));
+    let (tasks, go) = stalling(&world, &begun);
+    let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).id("r")).await.unwrap();
+    let old = tokio::spawn(async move { run.drive(Drive::new()).await });
+    begun.notified().await;
+    // The old one's next save and then the rival's claim come to the gate.
+    let held = storage.gate.forget_permits(usize::MAX >> 4);
+    go.add_permits(1);
+    gather().await;
+    let mut rival = world.engine().open("r").await.unwrap();
+    let rival = tokio::spawn(async move { rival.drive(Drive::new()).await });
+    gather().await;
+    storage.gate.add_permits(held);
+    assert_eq!(rival.await.unwrap().unwrap(), done(value!(102)));
+    go.add_permits(10);
+    assert_eq!(old.await.unwrap().unwrap_err().code(), "JF2014");
+    assert_eq!(world.view("r").await.result, Some(value!(102)));
+}
+
+#[tokio::test]
+async fn a_drive_that_was_dropped_in_a_commit_does_not_fence_the_next_one() {
+    let storage = Faulty::new(None);
+    let (world, begun) = (World::over(storage.clone()), Arc::new(Notify::new()));
+    let (tasks, go) = stalling(&world, &begun);
+    let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).id("r")).await.unwrap();
+    go.add_permits(10);
+    let held = storage.gate.forget_permits(usize::MAX >> 4);
+    tokio::select! {
+        biased;
+        ended = run.drive(Drive::new()) => panic!("its commit waits at the gate: {ended:?}"),
+        () = gather() => {}
+    }
+    let again = tokio::spawn(async move { run.drive(Drive::new()).await });
+    gather().await;
+    storage.gate.add_permits(held);
+    assert_eq!(again.await.unwrap().unwrap(), done(value!(300)));
 }
 
 #[tokio::test]
