@@ -173,9 +173,11 @@ impl Engine {
             if session.refresh().await.is_err() {
                 return Err(error.into());
             }
-            let last = listed(&mut session).await?.last().cloned().unwrap_or_default();
-            if last.get("token").and_then(Value::as_str) == Some(&*token) {
-                return Rebound::read(&last).ok_or_else(|| error.into());
+            // Ours may have been followed by another one, which it must not be laid over.
+            let rebinds = listed(&mut session).await?;
+            let ours = |rebind: &&Value| rebind.get("token").and_then(Value::as_str) == Some(&*token);
+            if let Some(ours) = rebinds.iter().find(ours) {
+                return Rebound::read(ours).ok_or_else(|| error.into());
             }
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Faulty {
     plan: Mutex<Plan>,
     /// One permit a commit; plenty unless a test takes them.
     pub(crate) gate: Semaphore,
+    /// One permit a lost reply; plenty unless a test takes them.
+    pub(crate) replies: Semaphore,
 }
 
 impl Faulty {
@@ -48,6 +50,7 @@ impl Faulty {
             inner: Arc::new(MemoryStorage::new()),
             plan: Mutex::new(Plan { at, ..Plan::default() }),
             gate: Semaphore::new(1 << 20),
+            replies: Semaphore::new(1 << 20),
         })
     }
 
@@ -88,6 +91,7 @@ impl Storage for Faulty {
                 }
                 Some(Fault::ReplyLost) => {
                     let _ = self.inner.apply(group).await;
+                    self.replies.acquire().await.unwrap().forget();
                     Err(failed(Retry::Unknown))
                 }
                 Some(Fault::NotWritten) => Err(failed(Retry::Unknown)),

@@ -311,3 +311,31 @@ async fn the_commit_of_a_rebinding_may_fail() {
         assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(result)));
     }
 }
+
+/// Its reply is lost, and before it can look another rebinding follows it: that one stays.
+#[tokio::test]
+async fn a_rebinding_whose_reply_is_lost_is_not_laid_over_a_later_one() {
+    let untouched = Faulty::new(None);
+    World::over(untouched.clone()).run(&waiting(), value!(1)).await.unwrap();
+    let storage = Faulty::new(Some((untouched.commits() + 1, Fault::ReplyLost)));
+    let world = World::over(storage.clone());
+    world.run(&waiting(), value!(1)).await.unwrap();
+    let to = |event: &str| {
+        let wait = value!({ "on": [{ "event": event, "to": "end" }] });
+        revised(&waiting(), |states| states.with("wait", wait))
+    };
+    let (first, second) = (to("first"), to("second"));
+    let held = storage.replies.forget_permits(usize::MAX >> 4);
+    let (engine, document) = (world.engine(), first.clone());
+    let slow = tokio::spawn(async move { engine.rebind("r", rebind(document)).await });
+    while world.view("r").await.rebinds.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    world.engine().rebind("r", rebind(second.clone())).await.unwrap();
+    storage.replies.add_permits(held);
+    let rebound = slow.await.unwrap().unwrap();
+    let view = world.view("r").await;
+    assert_eq!(view.document, second);
+    assert_eq!(view.rebinds.len(), 2);
+    assert_eq!(view.rebinds[0], rebound);
+}
