@@ -15,6 +15,7 @@ use jaren_durable::{
 use jaren_host::{Random, SeededRandom};
 use jaren_json::value;
 use jaren_sqlite::{Durability, SqliteOptions, SqliteStorage};
+use tokio::runtime::Builder;
 
 const COUNT: Singleton = Singleton::new("test.count", 1);
 const EACH: Family = Family::new("test.each", 1);
@@ -23,6 +24,9 @@ const FACT: Family = Family::new("test.fact", 1).bulk();
 const STORE: &str = "JAREN_TEST_STORE";
 /// How many sessions the child writes at once.
 const SESSIONS: &str = "JAREN_TEST_SESSIONS";
+/// Tells the child how many threads its runtime has. With one, the writer's thread commits; with more, a task that is
+/// alone commits on its own thread: at least its first commit, and the later ones while the disk is quick.
+const WORKERS: &str = "JAREN_TEST_WORKERS";
 /// Set if the child survives only its own end.
 const LESSER: &str = "JAREN_TEST_LESSER";
 
@@ -56,24 +60,36 @@ async fn count(storage: Arc<SqliteStorage>, number: usize) {
 }
 
 /// Writes until it is killed; run by the tests below in a process of its own.
-#[tokio::test]
-async fn child() {
+#[test]
+fn child() {
     let (Ok(path), Ok(sessions)) = (std::env::var(STORE), std::env::var(SESSIONS)) else { return };
     let durability =
         if std::env::var(LESSER).is_ok() { Durability::ProcessCrash } else { Durability::PowerLoss };
     let storage = SqliteStorage::open(path, SqliteOptions::new().durability(durability)).unwrap();
     let storage = Arc::new(storage);
-    let counting = (0..sessions.parse().unwrap()).map(|number| tokio::spawn(count(storage.clone(), number)));
-    for counting in counting.collect::<Vec<_>>() {
-        counting.await.unwrap();
-    }
+    let mut runtime = match std::env::var(WORKERS).unwrap().parse().unwrap() {
+        1 => Builder::new_current_thread(),
+        workers => {
+            let mut runtime = Builder::new_multi_thread();
+            runtime.worker_threads(workers);
+            runtime
+        }
+    };
+    runtime.enable_all().build().unwrap().block_on(async {
+        let counting =
+            (0..sessions.parse().unwrap()).map(|number| tokio::spawn(count(storage.clone(), number)));
+        for counting in counting.collect::<Vec<_>>() {
+            counting.await.unwrap();
+        }
+    });
 }
 
-fn start(path: &Path, sessions: usize) -> Child {
+fn start(path: &Path, sessions: usize, workers: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture"])
         .env(STORE, path)
         .env(SESSIONS, sessions.to_string())
+        .env(WORKERS, workers.to_string())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -128,12 +144,12 @@ async fn check(path: &Path, acks: &HashMap<usize, u64>, sessions: usize, place: 
 #[tokio::test]
 async fn a_process_killed_at_a_commit_loses_nothing_that_it_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
-    for boundary in 1..=25 {
-        let path = folder.path().join(format!("{boundary}.db"));
+    for (workers, boundary) in (1..=25).flat_map(|boundary| [(1, boundary), (2, boundary)]) {
+        let path = folder.path().join(format!("{boundary}-{workers}.db"));
         let mut acks = HashMap::new();
-        acknowledged(&mut start(&path, 1), boundary, &mut acks);
+        acknowledged(&mut start(&path, 1, workers), boundary, &mut acks);
         assert!(acks[&0] >= boundary as u64);
-        check(&path, &acks, 1, &format!("after commit {boundary}")).await;
+        check(&path, &acks, 1, &format!("after commit {boundary}, {workers} workers")).await;
     }
 }
 
@@ -155,7 +171,7 @@ async fn a_process_killed_at_any_time_loses_nothing_that_it_acknowledged() {
         let mut bytes = [0; 8];
         random.fill(&mut bytes);
         let delay = Duration::from_micros(u64::from_le_bytes(bytes) % 60_000);
-        let mut child = start(&path, WRITERS);
+        let mut child = start(&path, WRITERS, 1);
         let pid = child.id();
         let killer = std::thread::spawn(move || {
             std::thread::sleep(delay);
@@ -280,14 +296,24 @@ async fn heads(path: &Path, sessions: usize) -> Vec<(usize, u64)> {
     heads
 }
 
-/// Traces the system calls of a child, and answers how many commits were acknowledged, and how many of these while
-/// bytes of the log were written and not synced. None where processes cannot be traced.
-fn unsynced(path: &Path, lesser: bool) -> Option<(usize, usize)> {
+/// What a trace tells of a child's acknowledgements.
+#[derive(Debug, Default)]
+struct Traced {
+    acknowledged: usize,
+    /// Those while bytes of the log were written and not synced.
+    unsynced: usize,
+    /// Those by the thread that had made the last sync of the log itself.
+    own: usize,
+}
+
+/// Traces the system calls of a child. None where processes cannot be traced.
+fn traced(path: &Path, workers: usize, lesser: bool) -> Option<Traced> {
     let trace = path.with_extension("trace");
     let mut command = Command::new("strace");
     command.args(["-f", "-y", "-s", "32", "-e", "trace=write,pwrite64,fsync,fdatasync", "-o"]).arg(&trace);
     command.arg(std::env::current_exe().unwrap()).args(["--exact", "child", "--nocapture"]);
-    command.env(STORE, path).env(SESSIONS, "1").stdout(Stdio::piped()).stderr(Stdio::null());
+    command.env(STORE, path).env(SESSIONS, "1").env(WORKERS, workers.to_string());
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
     if lesser {
         command.env(LESSER, "1");
     }
@@ -300,18 +326,23 @@ fn unsynced(path: &Path, lesser: bool) -> Option<(usize, usize)> {
     if seen == 0 {
         return None;
     }
-    let (mut dirty, mut acknowledged, mut unsynced) = (false, 0, 0);
+    let (mut dirty, mut syncing, mut synced, mut seen) = (false, None, None, Traced::default());
     for line in std::fs::read_to_string(trace).unwrap().lines() {
-        if line.contains("-wal>") && line.contains("pwrite64(") {
+        let thread = line.split_whitespace().next().map(str::to_owned);
+        let log = line.contains("-wal>");
+        if log && line.contains("pwrite64(") {
             dirty = true;
-        } else if line.contains("-wal>") && line.contains("sync(") {
-            dirty = false;
+        } else if log && line.contains("sync(") && !line.ends_with("= 0") {
+            syncing = thread; // a sync counts when it has returned
+        } else if (log && line.contains("sync(")) || (line.contains("sync resumed>") && syncing == thread) {
+            (dirty, syncing, synced) = (false, None, thread);
         } else if line.contains(" write(1<") && line.contains(", \"0 ") {
-            acknowledged += 1;
-            unsynced += usize::from(dirty);
+            seen.acknowledged += 1;
+            seen.unsynced += usize::from(dirty);
+            seen.own += usize::from(synced == thread);
         }
     }
-    Some((acknowledged, unsynced))
+    Some(seen)
 }
 
 // Each acknowledgement comes after a sync of what it acknowledges. With the lesser durability it does not, which shows
@@ -319,10 +350,25 @@ fn unsynced(path: &Path, lesser: bool) -> Option<(usize, usize)> {
 #[test]
 fn a_commit_is_synced_before_it_is_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
-    let Some((acknowledged, late)) = unsynced(&folder.path().join("full.db"), false) else { return };
-    assert!(acknowledged >= 20 && late == 0, "{late} of {acknowledged} were not synced");
-    let (acknowledged, late) = unsynced(&folder.path().join("lesser.db"), true).unwrap();
-    assert!(acknowledged >= 20 && late > 0, "the trace does not tell");
+    let Some(seen) = traced(&folder.path().join("full.db"), 1, false) else { return };
+    assert!(
+        seen.acknowledged >= 20 && seen.unsynced == 0 && seen.own == 0,
+        "by the writer's thread: {seen:?}"
+    );
+    let seen = traced(&folder.path().join("lesser.db"), 1, true).unwrap();
+    assert!(seen.acknowledged >= 20 && seen.unsynced > 0, "the trace does not tell: {seen:?}");
+}
+
+// The same of a task that is alone in a runtime of several threads: it commits, and syncs, on its own thread.
+#[test]
+fn a_commit_on_the_callers_thread_is_synced_before_it_is_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..5 {
+        let Some(seen) = traced(&folder.path().join(format!("{number}.db")), 2, false) else { return };
+        assert!(seen.acknowledged >= 20 && seen.unsynced == 0 && seen.own > 0, "{seen:?}");
+    }
+    let seen = traced(&folder.path().join("lesser.db"), 2, true).unwrap();
+    assert!(seen.acknowledged >= 20 && seen.unsynced > 0, "the trace does not tell: {seen:?}");
 }
 
 /// A store whose commits all stand in its log: the main file, the log, and the size of a page.
