@@ -3,12 +3,12 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use jaren_json::{Array, Report, Value};
+use jaren_json::{Array, Pointer, Report, Value};
 
 use crate::compile::compile;
 use crate::error::TransformError;
 use crate::sheet::Sheet;
-use crate::transform::transform;
+use crate::transform::{check_size, transform};
 
 /// A compiled stylesheet: shared by clones and between threads.
 #[derive(Clone, Debug)]
@@ -75,7 +75,12 @@ impl Stylesheet {
         parameters: &[(&str, &Value)],
     ) -> Result<Option<Value>, TransformError> {
         let mut items = self.items(input, parameters)?;
-        Ok(if items.len() > 1 { Some(Array::from(items).into()) } else { items.pop() })
+        if items.len() <= 1 {
+            return Ok(items.pop());
+        }
+        let all = Array::from(items).into();
+        check_size(&all, Pointer::root())?;
+        Ok(Some(all))
     }
 
     /// All items of the answer.

@@ -2,8 +2,8 @@
 
 use std::iter;
 
-use jaren_json::{Diagnostic, Value};
-use jaren_query::{Allowance, EvalError, Exhausted, Host, Location, Scope, Track};
+use jaren_json::{Diagnostic, Pointer, Value};
+use jaren_query::{Allowance, EvalError, Exhausted, Host, Limits, Location, Scope, Track};
 
 use crate::codes::{DEPTH, FAILED, LIMIT, SEVERAL, UNMATCHED};
 use crate::compile::{PATH, ROOT};
@@ -244,7 +244,11 @@ impl Transform<'_> {
                 Answer::Added => rebuilt.replace(items, answer),
             }
         }
-        Ok(rebuilt.finish(value, answer))
+        let answered = rebuilt.finish(value, answer);
+        if let (Answer::Added, Some(container)) = (&answered, answer.last()) {
+            check_size(container, table.unmatched.place.clone())?;
+        }
+        Ok(answered)
     }
 
     /// The next child to dispatch, with its position: whichever comes next, or in a positional mode the next one that a
@@ -299,6 +303,18 @@ impl Host for Transform<'_> {
         self.depth -= 1;
         Ok(())
     }
+}
+
+/// Values that share their parts can be put together for nothing, and be larger than any memory where they are written.
+pub(crate) fn check_size(made: &Value, place: Pointer) -> Result<(), TransformError> {
+    if made.size() <= Limits::SIZE {
+        return Ok(());
+    }
+    let message = format!(
+        "expected a value of at most {} values and texts of 16 bytes, each counted wherever it stands, found more",
+        Limits::SIZE
+    );
+    Err(TransformError::new(Diagnostic::new(LIMIT, place, message)))
 }
 
 #[cold]

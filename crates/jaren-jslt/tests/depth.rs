@@ -155,3 +155,21 @@ fn no_stylesheet_works_without_end() {
     let rules: Value = (0..20).map(|n| value!({"match": (path(n)), "body": 1})).collect();
     work(&rules, &nested(13, value!(1), in_list));
 }
+
+#[test]
+fn a_value_that_repeats_itself_is_refused_before_it_is_larger_than_memory() {
+    let fold = |rounds: u32| {
+        let range = Value::from(vec![value!(1), value!(rounds)]);
+        value!({"$fold": {"a": 1}, "$for": {"i": {"$range": (range)}}, "$return": ["$a", "$a"]})
+    };
+    let transform = |document: &Value, input: &Value| Stylesheet::compile(document).unwrap().transform(input);
+    let error = transform(&value!([{"body": (fold(100))}]), &value!(1)).unwrap_err();
+    assert_eq!(error.cause().map(jaren_json::Diagnostic::code), Some("JQ2009"), "{error}");
+
+    // Where a container is rebuilt, and where several items of the answer are one array.
+    let many: Value = (0..100).map(Value::from).collect();
+    let rebuilt = value!([{"match": "$[*]", "body": (fold(20))}]);
+    assert_eq!(transform(&rebuilt, &many).unwrap_err().code(), "JR2001");
+    let items = value!([{"match": "$", "body": {"$apply": ["$[*]", "m"]}}, {"mode": "m", "match": "$[*]", "body": (fold(20))}]);
+    assert_eq!(transform(&items, &many).unwrap_err().code(), "JR2001");
+}

@@ -47,7 +47,7 @@ impl Array {
     pub(crate) fn extent(&self) -> Extent {
         match &self.0 {
             Some(arc) => arc.header.header,
-            None => Extent::of_depth(1),
+            None => Extent::EMPTY,
         }
     }
 

@@ -1,61 +1,94 @@
-//! Depth of values, and the drop of deep ones without recursion.
+//! Depth and size of values, and the drop of deep ones without recursion.
+
+use std::num::NonZeroU32;
 
 use triomphe::Arc;
 
-use crate::Value;
 use crate::array::ArrayArc;
 use crate::object::ObjectArc;
+use crate::{Str, Value};
 
 /// Values up to this depth are dropped by plain recursion, deeper ones by [`dismantle`].
 pub(crate) const DEPTH_DIRECT: u32 = 64;
 
-/// What is known of a value without a look inside: its depth, and whether it holds a number that JSON does not have.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Extent(u32);
+/// Bytes of a text that count as one value more.
+const TEXT_EACH: usize = 16;
+
+/// What is known of a value without a look inside: its depth, whether it holds a number that JSON does not have, and its size
+/// with each shared part counted wherever it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// Twice the depth, and one more where a number is no JSON.
+    depth: u32,
+    /// Saturating. Never zero, so that the header of an object tells its two kinds apart by it.
+    size: NonZeroU32,
+}
 
 impl Extent {
     const DEPTH_ONE: u32 = 2;
     const WILD: u32 = 1;
 
-    /// Of a scalar.
+    /// Of a container before anything was put into it by [`Extent::join`] and it was closed by [`Extent::around`].
+    pub(crate) const OPEN: Self = Self { depth: 0, size: NonZeroU32::MIN };
+    /// Of an empty container.
+    pub(crate) const EMPTY: Self = Self { depth: Self::DEPTH_ONE, size: NonZeroU32::MIN };
+
+    /// Of a scalar that is no text.
     #[inline]
     pub(crate) fn of_scalar(is_json: bool) -> Self {
-        Self(u32::from(!is_json))
+        Self { depth: u32::from(!is_json), size: NonZeroU32::MIN }
     }
 
-    /// Of a value of that depth whose numbers are all JSON.
     #[inline]
-    pub(crate) fn of_depth(depth: u32) -> Self {
-        Self(depth.min(u32::MAX / Self::DEPTH_ONE) * Self::DEPTH_ONE)
+    pub(crate) fn of_text(text: &Str) -> Self {
+        Self::OPEN.beside(text_size(text))
     }
 
     /// Of several values together.
     #[inline]
     pub(crate) fn join(self, other: Self) -> Self {
-        Self(self.0.max(other.0) | ((self.0 | other.0) & Self::WILD))
+        let depth = self.depth.max(other.depth) | ((self.depth | other.depth) & Self::WILD);
+        Self { depth, size: self.size.saturating_add(other.size.get()) }
     }
 
-    /// Of a container of what this is of.
+    /// The same with names or a text of that size.
+    #[inline]
+    pub(crate) fn beside(self, size: u32) -> Self {
+        Self { size: self.size.saturating_add(size), ..self }
+    }
+
+    /// Of the container that was open.
     #[inline]
     pub(crate) fn around(self) -> Self {
-        Self(self.0.checked_add(Self::DEPTH_ONE).unwrap_or(self.0))
+        Self { depth: self.depth.checked_add(Self::DEPTH_ONE).unwrap_or(self.depth), ..self }
     }
 
     /// Of a container of these values.
     #[inline]
     pub(crate) fn over(values: &[Value]) -> Self {
-        values.iter().map(Value::extent).fold(Self(0), Self::join).around()
+        values.iter().map(Value::extent).fold(Self::OPEN, Self::join).around()
     }
 
     #[inline]
     pub(crate) fn depth(self) -> u32 {
-        self.0 / Self::DEPTH_ONE
+        self.depth / Self::DEPTH_ONE
     }
 
     #[inline]
     pub(crate) fn is_json(self) -> bool {
-        self.0 & Self::WILD == 0
+        self.depth & Self::WILD == 0
     }
+
+    #[inline]
+    pub(crate) fn size(self) -> u32 {
+        self.size.get()
+    }
+}
+
+/// What a text or a name adds to the size of what it is in.
+#[inline]
+pub(crate) fn text_size(text: &str) -> u32 {
+    u32::try_from(text.len() / TEXT_EACH).unwrap_or(u32::MAX)
 }
 
 /// The shared part of a container, taken out of it so that its own drop does nothing.

@@ -25,6 +25,8 @@ const FILL: usize = 12;
 pub(crate) struct Grown {
     root: Node,
     len: u32,
+    /// Of the object.
+    extent: Extent,
     /// The same as a plain object.
     plain: OnceLock<Object>,
 }
@@ -65,7 +67,18 @@ struct Changed {
     is_new: bool,
 }
 
+impl Member {
+    /// Of the value, with its name.
+    fn extent(&self) -> Extent {
+        self.value.extent().beside(deep::text_size(&self.name))
+    }
+}
+
 impl Grown {
+    fn new(root: Node, len: u32) -> Self {
+        Self { extent: Extent::OPEN.join(root.extent()).around(), root, len, plain: OnceLock::new() }
+    }
+
     /// The tree of a plain object, which has members.
     pub(crate) fn of(object: &Object) -> Self {
         let places = (0..).zip(object.keys().iter().zip(object.values()));
@@ -82,7 +95,7 @@ impl Grown {
                 .collect();
         }
         let root = nodes.pop().unwrap_or_else(|| Node::leaf(Vec::new()));
-        Self { root, len, plain: OnceLock::new() }
+        Self::new(root, len)
     }
 
     /// The same with that member set: in its place where it exists, else as the last one.
@@ -92,7 +105,7 @@ impl Grown {
             None => node,
             Some(split) => Node::inner(vec![Branch::of(node), Branch::of(split)]),
         };
-        Self { root, len: self.len.saturating_add(u32::from(is_new)), plain: OnceLock::new() }
+        Self::new(root, self.len.saturating_add(u32::from(is_new)))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -101,7 +114,7 @@ impl Grown {
 
     /// Of the object.
     pub(crate) fn extent(&self) -> Extent {
-        self.root.extent().around()
+        self.extent
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
@@ -258,13 +271,12 @@ impl Node {
 
     /// Of all values below.
     fn extent(&self) -> Extent {
-        let none = Extent::of_depth(0);
-        match self {
-            Self::Leaf(members) => {
-                members.iter().map(|member| member.value.extent()).fold(none, Extent::join)
-            }
-            Self::Inner(inner) => inner.branches.iter().map(|branch| branch.extent).fold(none, Extent::join),
-        }
+        let known = match self {
+            Self::Leaf(members) => members.iter().map(Member::extent).reduce(Extent::join),
+            Self::Inner(inner) => inner.branches.iter().map(|branch| branch.extent).reduce(Extent::join),
+        };
+        // No node is without members.
+        known.unwrap_or(Extent::OPEN)
     }
 
     /// The recursion is as deep as the tree is high, which grows by one only when a root of sixteen parts is split.

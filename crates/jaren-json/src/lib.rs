@@ -22,6 +22,8 @@
 //! - Two values without such numbers are equal exactly when their canonical texts are.
 //! - Nothing here overflows the stack, however deep a value is: drop, equality, writing and deltas are iterative or
 //!   bounded, reading and serde refuse what is deeper than their limit.
+//! - Equality and writing take time by a value's [size](Value::size), which counts a shared part wherever it stands. A value
+//!   that was read is bounded by its text; who composes values of strangers' making looks at the size first.
 //!
 //! # What this crate will not do
 //!

@@ -23,7 +23,7 @@ pub(crate) enum Header {
     /// The values follow.
     Plain { extent: Extent, shape: Shape },
     /// A large object that was changed: no values follow.
-    Grown { extent: Extent, tree: Box<Grown> },
+    Grown { tree: Box<Grown> },
 }
 
 const _: () = assert!(size_of::<Header>() == 16, "a tree costs plain objects nothing");
@@ -55,7 +55,7 @@ impl Object {
         if len == 0 {
             return Self(None);
         }
-        let header = Header::Plain { extent: Extent::over(&[]), shape: shape.clone() };
+        let header = Header::Plain { extent: Extent::EMPTY, shape: shape.clone() };
         let mut arc = ThinArc::from_header_and_iter(header, (0..len).map(|_| Value::Null));
         arc.with_arc_mut(|arc| {
             // Nobody else has it yet.
@@ -63,7 +63,7 @@ impl Object {
             for (position, value) in made.slice_mut().iter_mut().enumerate() {
                 fill(position, value);
             }
-            let over = Extent::over(made.slice());
+            let over = Extent::over(made.slice()).beside(shape.size());
             if let Header::Plain { extent, .. } = made.header_mut() {
                 *extent = over;
             }
@@ -71,7 +71,7 @@ impl Object {
         Self(Some(arc))
     }
 
-    /// An object of as many values as the shape has names.
+    /// An object of as many values as the shape has names; the extent is that of the values, without the names.
     #[inline]
     pub(crate) fn from_exact(
         shape: Shape,
@@ -82,11 +82,12 @@ impl Object {
         if values.len() == 0 {
             return Self(None);
         }
+        let extent = extent.beside(shape.size());
         Self(Some(ThinArc::from_header_and_iter(Header::Plain { extent, shape }, values)))
     }
 
     fn from_tree(tree: Grown) -> Self {
-        let header = Header::Grown { extent: tree.extent(), tree: Box::new(tree) };
+        let header = Header::Grown { tree: Box::new(tree) };
         Self(Some(ThinArc::from_header_and_iter(header, std::iter::empty())))
     }
 
@@ -99,7 +100,7 @@ impl Object {
     #[inline]
     pub(crate) fn tree(&self) -> Option<&Grown> {
         match self.header()? {
-            Header::Grown { tree, .. } => Some(tree),
+            Header::Grown { tree } => Some(tree),
             Header::Plain { .. } => None,
         }
     }
@@ -206,11 +207,18 @@ impl Object {
         self.extent().depth()
     }
 
+    /// How large it is with each shared part counted wherever it stands: see [`Value::size`].
+    #[inline]
+    pub fn size(&self) -> u32 {
+        self.extent().size()
+    }
+
     #[inline]
     pub(crate) fn extent(&self) -> Extent {
         match self.header() {
-            Some(Header::Plain { extent, .. } | Header::Grown { extent, .. }) => *extent,
-            None => Extent::of_depth(1),
+            Some(Header::Plain { extent, .. }) => *extent,
+            Some(Header::Grown { tree }) => tree.extent(),
+            None => Extent::EMPTY,
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{self, AtomicU32};
 
 use triomphe::Arc;
 
-use crate::Str;
+use crate::{Str, deep};
 
 /// Up to this many names are compared one by one, by their marks where those are known; more are found by a sorted index.
 const LINEAR_MAX: usize = 12;
@@ -20,6 +20,8 @@ pub struct Shape(Arc<Inner>);
 
 struct Inner {
     names: Box<[Str]>,
+    /// What the names add to the size of an object.
+    size: u32,
     /// The marks of the first names.
     marks: [Mark; LINEAR_MAX],
     /// Positions in the order of the names' UTF-16 code units: the canonical order, and an index. Made when asked for.
@@ -40,13 +42,19 @@ impl Shape {
         for (mark, name) in marks.iter_mut().zip(&names) {
             *mark = Mark::of(name);
         }
-        Self(Arc::new(Inner { names: names.into_boxed_slice(), marks, order: OnceLock::new() }))
+        let size = names.iter().map(|name| deep::text_size(name)).fold(0, u32::saturating_add);
+        Self(Arc::new(Inner { names: names.into_boxed_slice(), size, marks, order: OnceLock::new() }))
     }
 
     /// The names in order.
     #[inline]
     pub fn names(&self) -> &[Str] {
         &self.0.names
+    }
+
+    #[inline]
+    pub(crate) fn size(&self) -> u32 {
+        self.0.size
     }
 
     /// The place of a name.

@@ -148,7 +148,8 @@ fn long_paths_are_walked_without_recursion() {
 /// Queries that are small and would take for ever, or all memory, if nothing stopped them.
 fn endless() -> Vec<(&'static str, Value)> {
     let doubling = |next: Value| value!({"$fold": {"a": {"$const": "ab"}}, "$for": {"i": {"$range": [1, 100]}}, "$return": (next)});
-    let unfolding = value!({"$fold": {"a": 1}, "$for": {"i": {"$range": [1, 100]}},
+    // As large as values may be made: 2^26 - 1 nodes.
+    let unfolding = value!({"$fold": {"a": 1}, "$for": {"i": {"$range": [1, 24]}},
         "$return": {"$let": {"b": ["$a", "$a"]}, "$return": "$b"}});
     let many = value!({"$range": [1, 1_000_000]});
     vec![
@@ -216,6 +217,34 @@ fn work_inside_the_steps_ends() {
         let error = query.items(&Scope::value(&Value::Null)).expect_err(name);
         assert_eq!(error.code(), "JQ2009", "{name}: {error}");
     }
+}
+
+#[test]
+fn a_value_that_repeats_itself_is_refused_before_it_is_larger_than_memory() {
+    let text = "a text of fifty bytes, for its length counts, too.";
+    let grown = |rounds: u32, from: &str, next: Value| {
+        let range = Value::from(vec![value!(1), value!(rounds)]);
+        let query = value!({"$fold": {"a": (from)}, "$for": {"i": {"$range": (range)}}, "$return": (next)});
+        Query::compile(&query).unwrap().value(&Scope::value(&value!([])))
+    };
+    let ways = [
+        value!(["$a", "$a"]),
+        value!({"x": "$a", "y": "$a"}),
+        value!({"$map": [["x", "$a"], ["y", "$a"]]}),
+        value!({"$let": {"e": {"$entries": {"x": "$a"}}}, "$return": {"$from-entries": {"$seq": ["$e", {"key": "y", "value": "$a"}]}}}),
+    ];
+    for next in ways {
+        let error = grown(100, text, next.clone()).expect_err("it is refused");
+        assert_eq!(error.code(), "JQ2009", "{next}: {error}");
+        assert!(grown(20, text, next).unwrap().unwrap().size() <= Limits::SIZE);
+    }
+    assert!(grown(24, "short", value!(["$a", "$a"])).is_ok());
+    assert_eq!(grown(24, text, value!(["$a", "$a"])).unwrap_err().code(), "JQ2009");
+    // Several items of the result are one array.
+    let items = value!({"$for": {"i": {"$range": [1, 100]}}, "$return": "$"});
+    let large = grown(20, "short", value!(["$a", "$a"])).unwrap().unwrap();
+    let items = Query::compile(&items).unwrap().value(&Scope::value(&large));
+    assert_eq!(items.unwrap_err().code(), "JQ2009");
 }
 
 #[test]

@@ -31,13 +31,13 @@ pub(super) struct Memory {
 struct Frame {
     /// Where its values begin.
     base: usize,
-    /// The greatest depth of its finished values.
-    depth: u32,
+    /// Of its finished values.
+    extent: Extent,
     /// The names so far, if it is an object.
     names: Option<Names>,
     /// The place that the value to come takes, where it replaces one of the same name.
     replaces: Option<usize>,
-    /// Whether a value was replaced, so that `depth` may count one that is gone.
+    /// Whether a value was replaced, so that `extent` may count one that is gone.
     replaced: bool,
 }
 
@@ -48,7 +48,7 @@ impl Memory {
 
 impl Frame {
     fn new(base: usize, names: Option<Names>) -> Self {
-        Self { base, depth: 0, names, replaces: None, replaced: false }
+        Self { base, extent: Extent::OPEN, names, replaces: None, replaced: false }
     }
 }
 
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
             // The value is finished, and with it perhaps containers around it.
             loop {
                 let Some(frame) = self.frames.last_mut() else { return Ok(value) };
-                frame.depth = frame.depth.max(value.depth());
+                frame.extent = frame.extent.join(value.extent());
                 match frame.replaces.take().and_then(|place| self.values.get_mut(frame.base + place)) {
                     Some(slot) => {
                         *slot = value;
@@ -224,8 +224,7 @@ impl<'a> Parser<'a> {
         let Some(frame) = self.frames.pop() else { return Value::Null };
         let extent = match self.values.get(frame.base..) {
             Some(values) if frame.replaced => Extent::over(values),
-            // A text has no number that JSON does not have.
-            _ => Extent::of_depth(frame.depth).around(),
+            _ => frame.extent.around(),
         };
         match frame.names {
             None => Value::Array(Array::from_exact(self.values.drain(frame.base..), extent)),

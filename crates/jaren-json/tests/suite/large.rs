@@ -25,6 +25,7 @@ fn it_is_the_same_object() {
         assert_eq!(large, plain);
         assert_eq!(large.len(), count as usize);
         assert_eq!(large.depth(), plain.depth());
+        assert_eq!(large.size(), plain.size());
         assert_eq!(large.keys(), plain.keys());
         assert_eq!(Value::from(large.clone()).to_string(), Value::from(plain.clone()).to_string());
         assert_eq!(canonical(&large.clone().into()), canonical(&plain.clone().into()));

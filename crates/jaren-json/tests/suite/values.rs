@@ -1,6 +1,8 @@
 //! Values, objects, arrays, the macro.
 
-use jaren_json::{Array, Object, ObjectBuilder, Shape, SlotHint, Value, canonical, value};
+use jaren_json::{
+    Array, Object, ObjectBuilder, ReadOptions, Shape, SlotHint, Value, canonical, read, to_text, value,
+};
 
 #[test]
 fn a_literal_value_has_what_was_written() {
@@ -148,4 +150,38 @@ fn integers_that_no_double_holds_are_refused() {
     assert!(Value::try_from(i128::MAX).is_err() && Value::try_from(u128::MAX).is_err());
     assert_eq!(Value::try_from(i64::MIN).unwrap().as_f64(), Some(-9_223_372_036_854_775_808.0));
     assert_eq!(Value::try_from(7_usize).unwrap(), value!(7));
+}
+
+#[test]
+fn a_value_knows_its_size_with_shared_parts_counted_wherever_they_stand() {
+    let sizes = [
+        (value!(1), 1),
+        (value!([]), 1),
+        (value!({}), 1),
+        (value!([1, [2], {"a": 3}]), 6),
+        (value!("fifteen bytes.."), 1),
+        (value!("seventeen bytes.."), 2),
+        (value!({"a name of thirty-two bytes, here": 1}), 4),
+    ];
+    for (value, size) in sizes {
+        assert_eq!(value.size(), size, "{value}");
+        assert_eq!(
+            read(to_text(&value).unwrap().as_bytes(), &ReadOptions::data()).unwrap().size(),
+            size,
+            "{value}"
+        );
+    }
+    let doubled = |rounds: u32| {
+        (0..rounds).fold(value!(1), |inner, _| Value::Array(Array::from(vec![inner.clone(), inner])))
+    };
+    for rounds in 0..31 {
+        assert_eq!(doubled(rounds).size(), (2 << rounds) - 1);
+    }
+    assert_eq!(doubled(100).size(), u32::MAX);
+    assert_eq!(value!({"a": (doubled(100))}).size(), u32::MAX);
+
+    // A value of 2^20 leaves is compared and written in full.
+    let (one, other) = (doubled(19), doubled(19));
+    assert_eq!(one, other);
+    assert_eq!(canonical(&one).unwrap(), to_text(&other).unwrap());
 }

@@ -11,6 +11,7 @@ use crate::error::{EvalError, KEY, TYPE};
 use crate::path::Sight;
 use crate::place::Place;
 use crate::plan::{Expr, Kind, Many, Members};
+use crate::query::Limits;
 
 /// A list that is being built at the end of the parts.
 #[derive(Clone, Copy)]
@@ -23,12 +24,13 @@ pub(super) struct List {
 
 impl<'a> Run<'a> {
     /// An array of everything that the elements answer.
-    pub(super) fn array(&mut self, elements: &'a [Expr]) -> Result<Value, EvalError> {
+    pub(super) fn array(&mut self, elements: &'a [Expr], place: Place) -> Result<Value, EvalError> {
         let from = self.parts.len();
         for element in elements {
             self.push(element, List { from, place: element.place })?;
         }
-        Ok(Array::from(self.parts.drain(from..)).into())
+        let array = Array::from(self.parts.drain(from..)).into();
+        self.sized(array, place)
     }
 
     /// Adds the items of an expression to the parts: what an emission does whose sink does that, without handing each item
@@ -76,6 +78,10 @@ impl<'a> Run<'a> {
             return Err(error);
         }
         self.spend(KEPT * members.values.len(), place)?;
+        // Before any member is left out, which makes it no larger.
+        if object.size() > Limits::SIZE {
+            return Err(self.oversized(place));
+        }
         if left_out.is_empty() {
             return Ok(object);
         }
@@ -110,7 +116,7 @@ impl<'a> Run<'a> {
     }
 
     /// `$map`: later pairs win, and a pair without a value is as if it were not there.
-    pub(super) fn map(&mut self, pairs: &'a [[Expr; 2]]) -> Result<Value, EvalError> {
+    pub(super) fn map(&mut self, pairs: &'a [[Expr; 2]], place: Place) -> Result<Value, EvalError> {
         let mut object = ObjectBuilder::new();
         for [key, value] in pairs {
             self.spend(KEPT, key.place)?;
@@ -126,7 +132,7 @@ impl<'a> Run<'a> {
                 object.insert(name, value);
             }
         }
-        Ok(object.build().into())
+        self.sized(object.build().into(), place)
     }
 
     fn member(&mut self, expr: &'a Expr) -> Result<Option<Value>, EvalError> {

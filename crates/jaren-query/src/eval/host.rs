@@ -21,7 +21,10 @@ impl<'a> Run<'a> {
             let argument: Argument = match self.seq(operand)? {
                 Seq::Empty => None,
                 Seq::One(item) => Some(item.into_value()),
-                items @ Seq::Many(_) => Some(items.into_vec().into_iter().map(Item::into_value).collect()),
+                items @ Seq::Many(_) => {
+                    let all = items.into_vec().into_iter().map(Item::into_value).collect();
+                    Some(self.sized(all, operand.place)?)
+                }
             };
             arguments.push(argument);
         }

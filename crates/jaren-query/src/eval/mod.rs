@@ -141,7 +141,8 @@ impl<'a> Run<'a> {
             Seq::One(item) => Some(item.into_value()),
             items @ Seq::Many(_) => {
                 self.check_result(items.len())?;
-                Some(items.into_vec().into_iter().map(Item::into_value).collect())
+                let all = items.into_vec().into_iter().map(Item::into_value).collect();
+                Some(self.sized(all, Places::ROOT)?)
             }
         })
     }
@@ -178,6 +179,21 @@ impl<'a> Run<'a> {
     #[inline]
     fn spend_kept(&self, len: usize, place: Place) -> Result<(), EvalError> {
         if len.is_multiple_of(KEPT_EACH) { self.spend(KEPT * KEPT_EACH, place) } else { Ok(()) }
+    }
+
+    /// A value that was made of others, if its size is allowed: parts that are shared cost nothing to put together.
+    #[inline]
+    fn sized(&self, made: Value, place: Place) -> Result<Value, EvalError> {
+        if made.size() <= Limits::SIZE { Ok(made) } else { Err(self.oversized(place)) }
+    }
+
+    #[cold]
+    fn oversized(&self, place: Place) -> EvalError {
+        let message = format!(
+            "expected a value of at most {} values and texts of 16 bytes, each counted wherever it stands, found more",
+            Limits::SIZE
+        );
+        self.fail(LIMIT, place, message)
     }
 
     #[cold]

@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
             Kind::External(index) => Got::One(Item::Ref(self.external(*index, expr.place)?)),
             Kind::Path(root) => self.path_one(root, expr.place)?,
             Kind::Object(members) => Got::One(Item::Own(self.object(members, expr.place)?.into())),
-            Kind::Array(elements) => Got::One(Item::Own(self.array(elements)?)),
+            Kind::Array(elements) => Got::One(Item::Own(self.array(elements, expr.place)?)),
             Kind::Let(bindings, result) => {
                 self.bind(bindings)?;
                 self.one(result)?
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
     #[inline(never)]
     fn one_of_operator(&mut self, expr: &'a Expr) -> Result<Got<'a>, EvalError> {
         Ok(match &expr.kind {
-            Kind::Map(pairs) => Got::One(Item::Own(self.map(pairs)?)),
+            Kind::Map(pairs) => Got::One(Item::Own(self.map(pairs, expr.place)?)),
             Kind::Text(text) => Got::One(Item::Own(self.text(text)?)),
             Kind::Aggregate(aggregate, operand) => self.aggregate(*aggregate, operand)?.into(),
             Kind::Head(operand) => self.head(operand)?.into(),

@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
             }
             Ok(())
         }))?;
-        Ok(object.build().into())
+        self.sized(object.build().into(), operand.place)
     }
 
     /// The first item; the operand is evaluated to its end, where it may still fail.

@@ -101,7 +101,11 @@ impl<'a> Run<'a> {
                 let samples = self.allowed(spec.columns.samples(&rows), *place)?;
                 records(&self.allowed(rolling(spec, &samples), *place)?)
             }
-            Series::AsOf(pair, spec, place) => self.as_of(pair, spec, *place)?,
+            Series::AsOf(pair, spec, place) => {
+                let answers = self.as_of(pair, spec, *place)?;
+                // Unlike buckets, these hold rows.
+                answers.into_iter().map(|value| self.sized(value, *place)).collect::<Result<_, _>>()?
+            }
         };
         answers.into_iter().try_for_each(|value| sink(self, Item::Own(value)))
     }
