@@ -1,11 +1,15 @@
 //! The tasks of one run: each is spawned, owned, cancelled and joined here.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use jaren_json::{Str, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::attempt::{Execution, Lent, caught};
@@ -32,7 +36,10 @@ pub(crate) struct Ended {
 /// Dropping it aborts what still runs, but for threads: they hold what they were lent until they end.
 #[derive(Debug)]
 pub(crate) struct Crew {
+    /// The tasks of the live activation.
     running: JoinSet<Ended>,
+    /// Those of abandoned ones.
+    leaving: Vec<Leaving>,
     /// A task that ended where it was started.
     ended: Option<Ended>,
     /// The threads of blocking handlers, of which each holds a receiver: an aborted task leaves its thread behind.
@@ -42,17 +49,32 @@ pub(crate) struct Crew {
     live: Option<(u64, CancellationToken)>,
 }
 
+/// The tasks of an abandoned activation. They were asked to stop.
+#[derive(Debug)]
+struct Leaving {
+    tasks: JoinSet<Ended>,
+    /// They are stopped when it is over; none if that is so, or if they may take any time.
+    grace: Option<Pin<Box<Sleep>>>,
+}
+
 impl Default for Crew {
     fn default() -> Self {
-        Crew { running: JoinSet::new(), ended: None, threads: watch::Sender::new(()), live: None }
+        Crew {
+            running: JoinSet::new(),
+            leaving: Vec::new(),
+            ended: None,
+            threads: watch::Sender::new(()),
+            live: None,
+        }
     }
 }
 
 impl Crew {
     pub(crate) fn is_empty(&self) -> bool {
-        self.is_idle() && self.threads.is_closed()
+        self.is_idle() && self.leaving.is_empty() && self.threads.is_closed()
     }
 
+    /// Does no task run whose answer counts?
     fn is_idle(&self) -> bool {
         self.running.is_empty() && self.ended.is_none()
     }
@@ -124,10 +146,14 @@ impl Crew {
         }
     }
 
-    /// Its answers do not count any more; its tasks are asked to stop.
-    pub(crate) fn abandon(&mut self, activation: u64) {
-        if let Some((_, token)) = self.live.take_if(|(live, _)| *live == activation) {
-            token.cancel();
+    /// Its answers do not count any more; its tasks are asked to stop, and those that still run after the grace, if
+    /// there is one, are stopped at their next await.
+    pub(crate) fn abandon(&mut self, activation: u64, grace: Option<Duration>) {
+        let Some((_, token)) = self.live.take_if(|(live, _)| *live == activation) else { return };
+        token.cancel();
+        if !self.running.is_empty() {
+            let tasks = std::mem::take(&mut self.running);
+            self.leaving.push(Leaving { tasks, grace: grace.map(|grace| Box::pin(sleep(grace))) });
         }
     }
 
@@ -141,6 +167,9 @@ impl Crew {
     /// Stops all tasks at their next await. Threads cannot be stopped; their answers are void.
     pub(crate) fn abort(&mut self) {
         self.running.abort_all();
+        for leaving in &mut self.leaving {
+            leaving.tasks.abort_all();
+        }
     }
 
     /// Stops all tasks at their next await and joins them. Answers those that had ended by themselves.
@@ -159,15 +188,41 @@ impl Crew {
         if let Some(ended) = self.ended.take() {
             return Some(ended);
         }
-        while let Some(joined) = self.running.join_next().await {
-            // Only an abort is an error here: a panic of the handler is an answer. Nobody waits for an aborted task.
-            if let Ok(ended) = joined {
-                return Some(ended);
-            }
+        if let Some(ended) = poll_fn(|cx| self.poll_next(cx)).await {
+            return Some(ended);
         }
         self.threads.closed().await;
         None
     }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Ended>> {
+        if let Some(ended) = poll_ended(&mut self.running, cx) {
+            return Poll::Ready(Some(ended));
+        }
+        for Leaving { tasks, grace } in &mut self.leaving {
+            if grace.as_mut().is_some_and(|grace| grace.as_mut().poll(cx).is_ready()) {
+                *grace = None;
+                tasks.abort_all();
+            }
+            if let Some(ended) = poll_ended(tasks, cx) {
+                return Poll::Ready(Some(ended));
+            }
+        }
+        self.leaving.retain(|leaving| !leaving.tasks.is_empty());
+        let is_over = self.running.is_empty() && self.leaving.is_empty();
+        if is_over { Poll::Ready(None) } else { Poll::Pending }
+    }
+}
+
+/// The next of these tasks that ended by itself, if one has.
+fn poll_ended(tasks: &mut JoinSet<Ended>, cx: &mut Context<'_>) -> Option<Ended> {
+    while let Poll::Ready(Some(joined)) = tasks.poll_join_next(cx) {
+        // Only an abort is an error here: a panic of the handler is an answer. Nobody waits for an aborted task.
+        if let Ok(ended) = joined {
+            return Some(ended);
+        }
+    }
+    None
 }
 
 /// What the handler of a call is told.

@@ -249,7 +249,7 @@ impl Pilot {
                 Output::Record { .. } => {}
                 Output::Refused(consumed) => self.ledger.refuse(consumed),
                 Output::Abandon { activation } => {
-                    self.crew.abandon(activation);
+                    self.crew.abandon(activation, Some(self.engine.grace));
                     let void =
                         |held: &Held| matches!(held, Held::Start(call) if call.activation == activation);
                     self.held.retain(|_, held| !void(held));

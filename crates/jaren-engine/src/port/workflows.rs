@@ -269,7 +269,7 @@ impl Turn<'_> {
                 Output::Start(call) => self.start(call, starts == 1),
                 // A store of the host's keeps no inbox: the call's event is gone with the call.
                 Output::Refused(_) => {}
-                Output::Abandon { activation } => self.crew.abandon(activation),
+                Output::Abandon { activation } => self.crew.abandon(activation, None),
                 Output::Record { record, .. } => self.lent.teller.tell(&record),
             }
         }

@@ -8,7 +8,7 @@ use jaren_json::{Value, value};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Log, World, chain, done, fork, observed, waiting};
+use crate::support::{Log, World, chain, done, fork, observed, waiting, work};
 
 /// `left` answers 1 when it is asked to stop; `right` fails then the first time.
 fn engine(world: &World, log: &Log, begun: &Arc<Notify>) -> Engine {
@@ -97,6 +97,47 @@ async fn a_failure_stops_its_siblings_and_what_they_answer_is_void() {
     assert!(log.take().contains(&"aborted /states/begin 1 left".to_owned()));
     let view = world.view("r").await;
     assert_eq!(view.snapshot.get("pending").unwrap().get("values"), Some(&value!({})));
+}
+
+/// Tells when it is dropped.
+struct Dropped(Arc<Notify>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deaf_sibling_is_stopped_after_the_grace_while_the_run_goes_on() {
+    let (world, stopped) = (World::new(), Arc::new(Notify::new()));
+    let mut tasks = world.tasks();
+    let telling = stopped.clone();
+    tasks.add("deaf", "1", move |_: TaskContext, (): (), _: Value| {
+        let dropped = Dropped(telling.clone());
+        async move {
+            let _dropped = dropped;
+            std::future::pending::<Result<Value, Failure>>().await
+        }
+    });
+    // It ends once the sibling has been stopped.
+    tasks.add("after", "1", move |_: TaskContext, (): (), _: Value| {
+        let stopped = stopped.clone();
+        async move {
+            stopped.notified().await;
+            Ok::<f64, Failure>(7.0)
+        }
+    });
+    let document = fork("deaf", "fail");
+    let states = document.get("states").unwrap().as_object().unwrap();
+    let begin = states.get("begin").unwrap().as_object().unwrap().with("catch", value!("rescue"));
+    let states = states.with("begin", Value::Object(begin)).with("rescue", work("after", "end"));
+    let document = Value::Object(document.as_object().unwrap().with("states", Value::Object(states)));
+    let engine = world.engine_with(tasks).with_grace(Duration::from_secs(2));
+    let mut run = engine.start(Start::new(document, value!(0)).id("r")).await.unwrap();
+    // The time passes at once when nothing else can happen.
+    let driven = tokio::time::timeout(Duration::from_hours(1), run.drive(Drive::new())).await;
+    assert_eq!(driven.expect("the sibling is stopped").unwrap(), done(value!(7)));
 }
 
 #[tokio::test]
