@@ -75,12 +75,10 @@ impl Stylesheet {
         parameters: &[(&str, &Value)],
     ) -> Result<Option<Value>, TransformError> {
         let mut items = self.items(input, parameters)?;
-        if items.len() <= 1 {
-            return Ok(items.pop());
-        }
-        let all = Array::from(items).into();
-        check_size(&all, Pointer::root())?;
-        Ok(Some(all))
+        let answer = if items.len() > 1 { Some(Array::from(items).into()) } else { items.pop() };
+        // An input may be composed of earlier answers, twice the same: so this holds for what is only handed on, too.
+        answer.iter().try_for_each(|answer| check_size(answer, Pointer::root()))?;
+        Ok(answer)
     }
 
     /// All items of the answer.

@@ -170,6 +170,8 @@ fn a_value_that_repeats_itself_is_refused_before_it_is_larger_than_memory() {
     let many: Value = (0..100).map(Value::from).collect();
     let rebuilt = value!([{"match": "$[*]", "body": (fold(20))}]);
     assert_eq!(transform(&rebuilt, &many).unwrap_err().code(), "JR2001");
+    let large = (0..30).fold(value!(1), |inner, _| value!([(inner.clone()), (inner)]));
+    assert_eq!(transform(&value!([]), &large).unwrap_err().code(), "JR2001");
     let items = value!([{"match": "$", "body": {"$apply": ["$[*]", "m"]}}, {"mode": "m", "match": "$[*]", "body": (fold(20))}]);
     assert_eq!(transform(&items, &many).unwrap_err().code(), "JR2001");
 }

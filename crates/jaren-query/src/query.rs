@@ -72,7 +72,7 @@ impl Limits {
     /// The work that an evaluation may do where no other limit is given: 2²⁹ units, at most 2 GiB of what is made.
     pub const WORK: u64 = 1 << 29;
     /// The [size](Value::size) of a value that an evaluation makes, each shared part counted wherever it stands: 2²⁶. It
-    /// always holds; `JQ2009` beyond. Otherwise a fold of thirty rounds that puts a value beside itself would make one that
+    /// always holds, and for what [`Query::value`] answers even where it is of the input; `JQ2009` beyond. Otherwise a fold of thirty rounds that puts a value beside itself would make one that
     /// nobody can write or compare.
     pub const SIZE: u32 = 1 << 26;
 }

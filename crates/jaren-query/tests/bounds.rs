@@ -240,6 +240,14 @@ fn a_value_that_repeats_itself_is_refused_before_it_is_larger_than_memory() {
     }
     assert!(grown(24, "short", value!(["$a", "$a"])).is_ok());
     assert_eq!(grown(24, text, value!(["$a", "$a"])).unwrap_err().code(), "JQ2009");
+    // An input of what was answered before, twice, as a dag composes it from two ports.
+    let twice = |value: Value| value!({"a": (value.clone()), "b": (value)});
+    let handed_on = Query::compile(&value!("$")).unwrap();
+    let answers = (0..100).scan(value!(1), |input, _| {
+        *input = handed_on.value(&Scope::value(&twice(input.clone()))).ok()??;
+        Some(())
+    });
+    assert_eq!(answers.count(), 25);
     // Several items of the result are one array.
     let items = value!({"$for": {"i": {"$range": [1, 100]}}, "$return": "$"});
     let large = grown(20, "short", value!(["$a", "$a"])).unwrap().unwrap();

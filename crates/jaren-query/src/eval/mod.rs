@@ -138,7 +138,8 @@ impl<'a> Run<'a> {
     pub(crate) fn value(&mut self) -> Result<Option<Value>, EvalError> {
         Ok(match self.seq(&self.plan.root)? {
             Seq::Empty => None,
-            Seq::One(item) => Some(item.into_value()),
+            // An input may be composed of earlier answers, twice the same: so this holds for what is only handed on, too.
+            Seq::One(item) => Some(self.sized(item.into_value(), Places::ROOT)?),
             items @ Seq::Many(_) => {
                 self.check_result(items.len())?;
                 let all = items.into_vec().into_iter().map(Item::into_value).collect();
