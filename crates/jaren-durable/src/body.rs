@@ -1,6 +1,7 @@
 //! The stored form of values and deltas: compact JSON text, encoded where the batch is planned, decoded where it
 //! is read.
 
+use std::fmt;
 use std::sync::Arc;
 
 use jaren_json::Value;
@@ -13,8 +14,17 @@ use crate::limits;
 const OPS_DEPTH: u32 = 2;
 
 /// One stored base (a value) or delta (an array of operations) as compact JSON text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its `Debug` tells its length only, as that of everything that holds stored values leaves them out: what a host logs
+/// has no documents in it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Body(Arc<str>);
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Body({} bytes)", self.len())
+    }
+}
 
 /// A value that cannot be stored, or a stored text that is not what it should be.
 #[derive(Debug, thiserror::Error)]

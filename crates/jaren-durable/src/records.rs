@@ -1,6 +1,7 @@
 //! What reads answer, and the queries of pages.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use jaren_host::Millis;
@@ -65,8 +66,8 @@ impl SessionRecord {
     }
 }
 
-/// A document's value at a point.
-#[derive(Debug, Clone, PartialEq)]
+/// A document's value at a point. Its `Debug` leaves out the value.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stored {
     /// Where it lives.
@@ -83,6 +84,19 @@ pub struct Stored {
     pub value: Value,
     /// What is stored of it since its last base.
     pub tail: Tail,
+}
+
+impl fmt::Debug for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stored")
+            .field("address", &self.address)
+            .field("retention", &self.retention)
+            .field("created", &self.created)
+            .field("seq", &self.seq)
+            .field("version", &self.version)
+            .field("tail", &self.tail)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How a value is stored: the sizes that decide when the next base is due (durable decision 4).
@@ -124,12 +138,21 @@ impl Tail {
 }
 
 /// Rebuilds a value from its stored revisions: a base, then the deltas after it in order.
-#[derive(Debug)]
 pub struct Replay {
     value: Value,
     tail: Tail,
     seq: Seq,
     version: u32,
+}
+
+impl fmt::Debug for Replay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replay")
+            .field("tail", &self.tail)
+            .field("seq", &self.seq)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Replay {

@@ -1,13 +1,16 @@
 //! The record of a supervised task, and the rules by which it moves: pure, and whole records only.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jaren_host::Millis;
 use jaren_json::Value;
 use serde::{Deserialize, Serialize};
 
 /// A durable state machine that some program drives (durable A22). Every write replaces the whole record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// Its `Debug` leaves out the values that it holds.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task {
@@ -59,8 +62,8 @@ pub enum Abort {
     Restart,
 }
 
-/// Where a task is (durable A23).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Where a task is (durable A23). Its `Debug` tells the statuses, without values.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum TaskState {
@@ -100,8 +103,8 @@ pub enum TaskState {
     },
 }
 
-/// How a task ended (durable A24).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// How a task ended (durable A24). Its `Debug` tells the status, without values.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum TaskOutcome {
@@ -155,6 +158,43 @@ pub enum TaskError {
     /// A waiting task cannot wait for itself.
     #[error("task {0} waits for itself")]
     Cycle(u64),
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task")
+            .field("id", &self.id)
+            .field("conversation_id", &self.conversation_id)
+            .field("kind", &self.kind)
+            .field("version", &self.version)
+            .field("owner", &self.owner)
+            .field("abort", &self.abort)
+            .field("restarts", &self.restarts)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for TaskState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completing { outcome } => f.debug_tuple("Completing").field(outcome).finish(),
+            Self::Terminal { outcome } => f.debug_tuple("Terminal").field(outcome).finish(),
+            _ => f.write_str(self.status()),
+        }
+    }
+}
+
+impl fmt::Debug for TaskOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Completed { .. } => "Completed",
+            Self::Failed { .. } => "Failed",
+            Self::Aborted { .. } => "Aborted",
+            Self::Orphaned { .. } => "Orphaned",
+            Self::Faulted { .. } => "Faulted",
+        })
+    }
 }
 
 impl TaskState {

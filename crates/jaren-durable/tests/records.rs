@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Abort, CommitError, ConversationsQuery, Draft, Family, MemoryStorage, NewEntry, NewTask, Order,
-    RecordError, Scope, Seq, Session, SessionId, Singleton, Started, Storage, Task, TaskError, TaskOutcome,
-    TaskState, TasksQuery,
+    Abort, At, Body, CommitError, ConversationsQuery, Draft, Family, MemoryStorage, NewEntry, NewTask, Order,
+    RecordError, Replay, Scope, Seq, Session, SessionId, Singleton, Started, Storage, Task, TaskError,
+    TaskOutcome, TaskState, TasksQuery, subscribe,
 };
 use jaren_host::Millis;
 use jaren_json::{Value, value};
@@ -490,4 +490,49 @@ async fn a_start_by_key_is_created_attached_or_settled() {
     let mut change = session.change();
     let started = session.start_task(&mut change, "order-7", new_task(1)).await.unwrap();
     assert_eq!(started, Started::Settled(ended));
+}
+
+// What a host logs with `{:?}` has no stored values in it.
+#[tokio::test]
+async fn debug_tells_no_values() {
+    let (storage, mut session) = fresh().await;
+    let secret = || value!({"secret": "hunter2"});
+    let mut subscription = subscribe(storage.clone(), id()).await.unwrap().unwrap();
+    let said = NewEntry { data: Some(secret()), ..entry("note") };
+    let work = NewTask::new("test.work", 1, 1, secret(), secret());
+    let mut change = session.change();
+    change.put(&SCRATCH, secret());
+    let mut told = vec![format!("{change:?} {said:?} {work:?}")];
+    commit(&mut session, change).await;
+    let stored = storage.document(id(), SCRATCH.address(), At::Current).await.unwrap().unwrap();
+    let body = Body::base(&secret()).unwrap();
+    let replay = Replay::base(Seq::new(1), 1, &body).unwrap();
+    let log = storage.changes(id(), Seq::ZERO, 10).await.unwrap();
+    let published = subscription.next().await.unwrap();
+    told.push(format!("{stored:?} {body:?} {replay:?} {log:?} {published:?}"));
+    let mut states = vec![
+        TaskState::Pending { checkpoint: secret() },
+        TaskState::Running { checkpoint: secret() },
+        TaskState::Waiting { checkpoint: secret(), on: vec![1] },
+        TaskState::Sleeping { checkpoint: secret(), until: 1 },
+    ];
+    for outcome in [
+        TaskOutcome::Completed { result: secret() },
+        TaskOutcome::Failed { error: secret() },
+        TaskOutcome::Aborted { reason: Some("hunter2".to_owned()) },
+        TaskOutcome::Orphaned { reason: "hunter2".to_owned() },
+        TaskOutcome::Faulted { error: secret() },
+    ] {
+        states.push(TaskState::Completing { outcome: outcome.clone() });
+        states.push(TaskState::Terminal { outcome });
+    }
+    let mut holding = task(&mut session).await;
+    (holding.input, holding.memos) = (secret(), [("memo".to_owned(), secret())].into());
+    for state in states {
+        holding.state = state;
+        told.push(format!("{holding:?}"));
+    }
+    let told = told.join(" ");
+    assert!(told.contains("bytes)") && told.contains("test.scratch"), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
 }

@@ -1,5 +1,6 @@
 //! Ids, conversations and their entries: records that a change plans, each with the checks of its kind.
 
+use std::fmt;
 use std::sync::Arc;
 
 use jaren_json::{FromValueError, ToValueError, Value};
@@ -42,8 +43,8 @@ pub struct ConversationOwner {
     pub task_id: u64,
 }
 
-/// An immutable record of a conversation (durable A13).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// An immutable record of a conversation (durable A13). Its `Debug` leaves out what it says.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Entry {
@@ -61,8 +62,19 @@ pub struct Entry {
     pub by_task_id: Option<u64>,
 }
 
-/// An entry to append.
-#[derive(Debug, Clone, PartialEq)]
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("id", &self.id)
+            .field("conversation_id", &self.conversation_id)
+            .field("kind", &self.kind)
+            .field("by_task_id", &self.by_task_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An entry to append. Its `Debug` leaves out what it says.
+#[derive(Clone, PartialEq)]
 pub struct NewEntry {
     /// Its kind, which is not empty.
     pub kind: String,
@@ -70,6 +82,15 @@ pub struct NewEntry {
     pub data: Option<Value>,
     /// The task that appends it.
     pub by_task: Option<u64>,
+}
+
+impl fmt::Debug for NewEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewEntry")
+            .field("kind", &self.kind)
+            .field("by_task", &self.by_task)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A record that cannot be planned; nothing was changed, and the handle goes on.

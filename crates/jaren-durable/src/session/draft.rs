@@ -1,6 +1,7 @@
 //! A change in the making: what the caller wants the documents and labels to be.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use jaren_json::Value;
@@ -26,14 +27,23 @@ pub struct Draft {
     labels: BTreeMap<Arc<str>, Option<Arc<str>>>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) enum Intent {
     Put { form: Form, value: Value },
     Retire { kept: bool },
 }
 
+impl fmt::Debug for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Put { .. } => "Put",
+            Self::Retire { .. } => "Retire",
+        })
+    }
+}
+
 /// What a change makes of a document.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) enum Staged<'a> {
     Untouched,
     Set(&'a Value),

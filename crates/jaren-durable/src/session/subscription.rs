@@ -48,8 +48,8 @@ pub struct Publication {
     pub documents: Vec<PublishedDocument>,
 }
 
-/// A document that a commit changed.
-#[derive(Debug, Clone, PartialEq)]
+/// A document that a commit changed. Its `Debug` leaves out the value and the operations.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PublishedDocument {
     /// Where it lives.
@@ -65,6 +65,17 @@ pub struct PublishedDocument {
     /// What led to it from the value before, also where it was stored whole; none for a new document, for one that
     /// was brought to another schema version, and for one that ended (durable B15).
     pub ops: Vec<delta::Op>,
+}
+
+impl fmt::Debug for PublishedDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublishedDocument")
+            .field("address", &self.address)
+            .field("retention", &self.retention)
+            .field("created", &self.created)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Subscribes to a session: its documents as of one commit, and all commits after that one. None if there is no such

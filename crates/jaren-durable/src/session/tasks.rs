@@ -1,6 +1,7 @@
 //! Task records in a session: what a change may do to them (durable A11, A27, A29, A35, B32).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use jaren_json::Value;
 
@@ -12,8 +13,8 @@ pub(super) const TASKS: Family = Family::new("jaren.task", 1).current();
 /// Tasks by the caller's own key.
 const STARTS: Family = Family::new("jaren.task-start", 1).current();
 
-/// A task to create.
-#[derive(Debug, Clone, PartialEq)]
+/// A task to create. Its `Debug` leaves out the input and the checkpoint.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NewTask {
     /// Its kind, which is not empty.
@@ -32,6 +33,19 @@ pub struct NewTask {
     pub background: bool,
     /// Whether it is marked to be aborted when the program that drove it ended.
     pub abandon_on_restart: bool,
+}
+
+impl fmt::Debug for NewTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewTask")
+            .field("kind", &self.kind)
+            .field("version", &self.version)
+            .field("conversation", &self.conversation)
+            .field("owner", &self.owner)
+            .field("background", &self.background)
+            .field("abandon_on_restart", &self.abandon_on_restart)
+            .finish_non_exhaustive()
+    }
 }
 
 impl NewTask {
