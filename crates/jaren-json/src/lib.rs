@@ -62,7 +62,7 @@ pub use object::{Members, Object, ObjectBuilder};
 pub use pointer::{Pointer, PointerError};
 pub use read::{Duplicates, Integers, Position, ReadError, ReadOptions, Reader, Span, locate, read};
 pub use ser::{ToValueError, to_value};
-pub use shape::{Shape, SlotHint};
+pub use shape::{MemberName, Shape};
 pub use text::Str;
 pub use value::{Kind, Value};
 pub use write::{pretty, to_text};

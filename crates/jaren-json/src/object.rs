@@ -7,7 +7,7 @@ use triomphe::{Arc, ThinArc};
 
 use crate::deep::{self, Extent};
 use crate::grown::{self, Grown};
-use crate::{Shape, SlotHint, Str, Value};
+use crate::{MemberName, Shape, Str, Value};
 
 /// An immutable object that keeps the order of its members, cheap to clone.
 ///
@@ -154,24 +154,24 @@ impl Object {
         }
     }
 
-    /// The value of the member of that name, looked for first where the hint says.
+    /// The value of the member of that name, looked for first where it was found the last time.
     #[inline]
-    pub fn get_hinted(&self, name: &str, hint: &SlotHint) -> Option<&Value> {
+    pub fn get_named(&self, name: &MemberName) -> Option<&Value> {
         let arc = self.0.as_ref()?;
         if let Header::Plain { shape, .. } = &arc.header.header
-            && let Some(position) = shape.position_guessed(name, hint)
+            && let Some(position) = shape.position_guessed(name)
         {
             return arc.slice.get(position);
         }
-        self.get_learned(name, hint)
+        self.get_learned(name)
     }
 
-    /// Out of the way of the callers whose hint is right: they are small then.
+    /// Out of the way of the callers whose guess is right: they are small then.
     #[inline(never)]
-    fn get_learned(&self, name: &str, hint: &SlotHint) -> Option<&Value> {
+    fn get_learned(&self, name: &MemberName) -> Option<&Value> {
         match self.tree() {
-            Some(tree) => tree.get(name),
-            None => self.values().get(self.shape()?.position_learned(name, hint)?),
+            Some(tree) => tree.get(name.name()),
+            None => self.values().get(self.shape()?.position_learned(name)?),
         }
     }
 

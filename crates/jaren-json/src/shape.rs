@@ -67,37 +67,38 @@ impl Shape {
         self.indexed(name)
     }
 
-    /// The place of a name that was probably where the hint says; the hint learns.
+    /// The place of a name that is probably where it was found the last time; it learns.
     #[inline]
-    pub fn position_hinted(&self, name: &str, hint: &SlotHint) -> Option<usize> {
-        self.position_guessed(name, hint).or_else(|| self.position_learned(name, hint))
+    pub fn position_of(&self, name: &MemberName) -> Option<usize> {
+        self.position_guessed(name).or_else(|| self.position_learned(name))
     }
 
-    /// The place where the hint says, if a short name stands there.
+    /// The place where it was found the last time, if a short name stands there.
     #[inline]
-    pub(crate) fn position_guessed(&self, name: &str, hint: &SlotHint) -> Option<usize> {
-        let guess = hint.load();
-        (self.0.marks.get(guess) == Some(&hint.mark)
-            && (hint.mark.is_whole()
-                || self.names().get(guess).is_some_and(|other| other.is_same_short(name))))
+    pub(crate) fn position_guessed(&self, name: &MemberName) -> Option<usize> {
+        let guess = name.load();
+        (self.0.marks.get(guess) == Some(&name.mark)
+            && (name.mark.is_whole()
+                || self.names().get(guess).is_some_and(|other| other.is_same_short(&name.name))))
         .then_some(guess)
     }
 
-    /// Out of the way of the callers whose hint is right: they are small then.
+    /// Out of the way of the callers whose guess is right: they are small then.
     #[inline(never)]
-    pub(crate) fn position_learned(&self, name: &str, hint: &SlotHint) -> Option<usize> {
+    pub(crate) fn position_learned(&self, sought: &MemberName) -> Option<usize> {
+        let MemberName { name, mark: sought_mark, .. } = sought;
         let names = self.names();
-        let guess = hint.load();
-        let position = if hint.mark != Mark::NONE && names.len() <= LINEAR_MAX {
-            let is_whole = hint.mark.is_whole();
+        let guess = sought.load();
+        let position = if names.len() <= LINEAR_MAX {
+            let is_whole = sought_mark.is_whole();
             let mut marked = self.0.marks.iter().zip(names);
-            marked.position(|(mark, other)| *mark == hint.mark && (is_whole || *other == *name))?
+            marked.position(|(mark, other)| *mark == *sought_mark && (is_whole || *other == *name))?
         } else if names.get(guess).is_some_and(|other| *other == *name) {
             return Some(guess);
         } else {
             self.position(name)?
         };
-        hint.store(position);
+        sought.store(position);
         Some(position)
     }
 
@@ -173,24 +174,26 @@ impl Mark {
     }
 }
 
-/// Where a member was last found: kept beside code that looks the same name up in many objects.
+/// The name of a member, and where it was last found: for code that looks the same name up in many objects.
 ///
-/// It is only a guess, checked at every use, so it may be shared by threads and by objects of any shape.
-#[derive(Default)]
-pub struct SlotHint {
+/// The place is only a guess, checked at every use, so it may be shared by threads and by objects of any shape.
+pub struct MemberName {
+    name: Str,
     slot: AtomicU32,
     mark: Mark,
 }
 
-impl SlotHint {
-    /// A hint that knows nothing yet.
-    pub const fn new() -> Self {
-        Self { slot: AtomicU32::new(0), mark: Mark::NONE }
+impl MemberName {
+    /// A name that was not found anywhere yet.
+    pub fn new(name: impl Into<Str>) -> Self {
+        let name = name.into();
+        Self { mark: Mark::of(&name), slot: AtomicU32::new(0), name }
     }
 
-    /// A hint for one name, by which that is found faster. It must not be used for another one.
-    pub fn of(name: &str) -> Self {
-        Self { slot: AtomicU32::new(0), mark: Mark::of(name) }
+    /// The name.
+    #[inline]
+    pub fn name(&self) -> &Str {
+        &self.name
     }
 
     /// The position that it guesses.
@@ -208,15 +211,16 @@ impl SlotHint {
     }
 }
 
-impl Clone for SlotHint {
+impl Clone for MemberName {
     fn clone(&self) -> Self {
-        Self { slot: AtomicU32::new(self.slot.load(atomic::Ordering::Relaxed)), mark: self.mark }
+        let slot = AtomicU32::new(self.slot.load(atomic::Ordering::Relaxed));
+        Self { name: self.name.clone(), slot, mark: self.mark }
     }
 }
 
-impl fmt::Debug for SlotHint {
+impl fmt::Debug for MemberName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SlotHint").field(&self.load()).finish()
+        f.debug_tuple("MemberName").field(&self.name).field(&self.load()).finish()
     }
 }
 
@@ -270,19 +274,15 @@ mod tests {
             // Names of all lengths around those that marks have whole, many of which have the same mark.
             let names: Vec<String> = (0..count).map(|n| format!("{n:0width$}n--", width = n % 9)).collect();
             let shape = Shape::new(&names).unwrap();
-            let hint = SlotHint::new();
             for (position, name) in names.iter().enumerate() {
                 assert_eq!(shape.position(name), Some(position));
-                for hint in [&hint, &SlotHint::of(name)] {
-                    assert_eq!(shape.position_hinted(name, hint), Some(position));
-                    assert_eq!(shape.position_hinted(name, hint), Some(position));
-                }
+                let name = MemberName::new(name.as_str());
+                assert_eq!(shape.position_of(&name), Some(position));
+                assert_eq!(shape.position_of(&name), Some(position));
             }
             for missing in ["missing", "", "0n-", "0000000n-", "0000000X0n--"] {
                 assert_eq!(shape.position(missing), None);
-                for hint in [&hint, &SlotHint::of(missing)] {
-                    assert_eq!(shape.position_hinted(missing, hint), None);
-                }
+                assert_eq!(shape.position_of(&MemberName::new(missing)), None);
             }
         }
     }
@@ -290,9 +290,9 @@ mod tests {
     #[test]
     fn the_empty_name_is_found_and_no_name_is_not() {
         let shape = Shape::new([""]).unwrap();
-        assert_eq!(shape.position_hinted("", &SlotHint::of("")), Some(0));
-        assert_eq!(Shape::new(["a"]).unwrap().position_hinted("", &SlotHint::of("")), None);
-        assert_eq!(Shape::from_distinct(Vec::new()).position_hinted("", &SlotHint::new()), None);
+        assert_eq!(shape.position_of(&MemberName::new("")), Some(0));
+        assert_eq!(Shape::new(["a"]).unwrap().position_of(&MemberName::new("")), None);
+        assert_eq!(Shape::from_distinct(Vec::new()).position_of(&MemberName::new("")), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use jaren_json::{Object, Report, SlotHint, Str, Value};
+use jaren_json::{MemberName, Object, Report, Value};
 
 use crate::capability::{Collations, Functions, LexicalProviders, Operators};
 use crate::compile::compile;
@@ -117,14 +117,14 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The member of that name where the input is in parts, looked for first where the hint says.
+    /// The member of that name where the input is in parts, looked for first where it was found the last time.
     #[inline]
-    pub(crate) fn part(&self, name: &Str, hint: &SlotHint) -> Option<&'a Value> {
+    pub(crate) fn part(&self, name: &MemberName) -> Option<&'a Value> {
         match self.root {
             ScopeRoot::Value(_) => None,
-            ScopeRoot::Record(members) => match members.get(hint.load()) {
-                Some((part, value)) if *name == **part => Some(value),
-                _ => part_learned(members, name, hint),
+            ScopeRoot::Record(members) => match members.get(name.load()) {
+                Some((part, value)) if *name.name() == **part => Some(value),
+                _ => part_learned(members, name),
             },
         }
     }
@@ -144,11 +144,11 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Out of the way of the callers whose hint is right.
+/// Out of the way of the callers whose guess is right.
 #[inline(never)]
-fn part_learned<'a>(members: &'a [(&'a str, &'a Value)], name: &Str, hint: &SlotHint) -> Option<&'a Value> {
-    let position = members.iter().position(|(part, _)| *name == **part)?;
-    hint.store(position);
+fn part_learned<'a>(members: &'a [(&'a str, &'a Value)], name: &MemberName) -> Option<&'a Value> {
+    let position = members.iter().position(|(part, _)| *name.name() == **part)?;
+    name.store(position);
     members.get(position).map(|(_, value)| *value)
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use jaren_json::{SlotHint, Str, Value};
+use jaren_json::{MemberName, Value};
 
 use crate::budget::Budget;
 use crate::eval::{compare_items, compare_numbers, item_truth};
@@ -33,14 +33,10 @@ pub(crate) enum Quick {
 pub(crate) enum Sight {
     Constant(Value),
     /// `$.part.member`, which most paths in guards are.
-    Member(Name, Name),
+    Member(MemberName, MemberName),
     /// Any other path of single steps from the input.
     Path(Box<[Step]>),
 }
-
-/// The name of a step, with a hint where it was found the last time.
-#[derive(Debug)]
-pub(crate) struct Name(Str, SlotHint);
 
 impl Quick {
     /// The quick form of a plan, where it has one. It counts no steps, so their limit must be out of reach.
@@ -133,9 +129,8 @@ impl Sight {
             Kind::Path(root) if matches!(root.from, From::Input) && root.path.leaps.is_empty() => {
                 match &*root.path.head {
                     [] => None,
-                    [Step::Name(part, at), Step::Name(member, hint)] => {
-                        let name = |name: &Str, hint: &SlotHint| Name(name.clone(), hint.clone());
-                        Some(Self::Member(name(part, at), name(member, hint)))
+                    [Step::Name(part), Step::Name(member)] => {
+                        Some(Self::Member(part.clone(), member.clone()))
                     }
                     steps => Some(Self::Path(steps.into())),
                 }
@@ -155,18 +150,14 @@ impl Sight {
 }
 
 #[inline(never)]
-fn see_member<'a>(
-    Name(part, at): &'a Name,
-    Name(member, hint): &'a Name,
-    scope: &Scope<'a>,
-) -> Option<&'a Value> {
+fn see_member<'a>(part: &'a MemberName, member: &'a MemberName, scope: &Scope<'a>) -> Option<&'a Value> {
     let part = match scope.whole() {
-        Some(Value::Object(object)) => object.get_hinted(part, at),
+        Some(Value::Object(object)) => object.get_named(part),
         Some(_) => None,
-        None => scope.part(part, at),
+        None => scope.part(part),
     };
     match part {
-        Some(Value::Object(object)) => object.get_hinted(member, hint),
+        Some(Value::Object(object)) => object.get_named(member),
         _ => None,
     }
 }
@@ -178,8 +169,8 @@ fn see_along<'a>(steps: &'a [Step], scope: &Scope<'a>) -> Option<&'a Value> {
         return step_into(value, steps);
     }
     let (part, rest) = steps.split_first()?;
-    let (name, hint) = part.name()?;
-    step_into(scope.part(name, hint)?, rest)
+    let name = part.name()?;
+    step_into(scope.part(name)?, rest)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Values, objects, arrays, the macro.
 
 use jaren_json::{
-    Array, Object, ObjectBuilder, ReadOptions, Shape, SlotHint, Value, canonical, read, to_text, value,
+    Array, MemberName, Object, ObjectBuilder, ReadOptions, Shape, Value, canonical, read, to_text, value,
 };
 
 #[test]
@@ -124,8 +124,8 @@ fn objects_of_one_shape_share_it() {
 }
 
 #[test]
-fn a_hint_is_right_for_objects_of_any_shape() {
-    let hint = SlotHint::new();
+fn a_guess_is_right_for_objects_of_any_shape() {
+    let name = MemberName::new("x");
     let objects = [
         value!({"a": 1, "x": 2}),
         value!({"x": 3}),
@@ -135,7 +135,7 @@ fn a_hint_is_right_for_objects_of_any_shape() {
     ];
     let found: Vec<Option<f64>> = (0..3)
         .flat_map(|_| &objects)
-        .map(|object| object.as_object().unwrap().get_hinted("x", &hint).and_then(Value::as_f64))
+        .map(|object| object.as_object().unwrap().get_named(&name).and_then(Value::as_f64))
         .collect();
     assert_eq!(found, [Some(2.0), Some(3.0), Some(4.0), None, None].repeat(3));
 }

@@ -292,8 +292,8 @@ impl<'a> Run<'a> {
         let found = match root.from {
             PathFrom::Input => match (self.scope.whole(), steps) {
                 (Some(value), _) => step_into(value, steps),
-                (None, [Step::Name(name, hint), rest @ ..]) => {
-                    self.scope.part(name, hint).and_then(|value| step_into(value, rest))
+                (None, [Step::Name(name), rest @ ..]) => {
+                    self.scope.part(name).and_then(|value| step_into(value, rest))
                 }
                 (None, [Step::Index(_), ..]) => None,
                 (None, []) => return Ok(Head::Items(Seq::One(self.input()))),

@@ -20,7 +20,7 @@ pub(crate) fn segments_of(path: &Path) -> Value {
 
 fn step_of(step: &Step) -> Value {
     match step {
-        Step::Name(name, _) => value!({"kind": "name", "name": (name.clone())}),
+        Step::Name(name) => value!({"kind": "name", "name": (name.name().clone())}),
         Step::Index(index) => value!({"kind": "index", "index": (integer(*index))}),
     }
 }

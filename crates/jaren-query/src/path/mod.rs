@@ -13,7 +13,7 @@ mod parse_filter;
 mod select;
 mod walk;
 
-use jaren_json::{SlotHint, Str, Value};
+use jaren_json::{MemberName, Value};
 
 use self::filter::Filter;
 
@@ -60,18 +60,18 @@ pub(crate) struct Path {
 /// A name or an index: selects at most one child.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// The member of an object, with a hint where it was found the last time.
-    Name(Str, SlotHint),
+    /// The member of an object.
+    Name(MemberName),
     /// The element of an array; a negative index counts from the end.
     Index(i64),
 }
 
 impl Step {
-    /// The member that it selects, where it is a name, and where it was found.
+    /// The member that it selects, where it is a name.
     #[inline]
-    pub(crate) fn name(&self) -> Option<(&Str, &SlotHint)> {
+    pub(crate) fn name(&self) -> Option<&MemberName> {
         match self {
-            Self::Name(name, hint) => Some((name, hint)),
+            Self::Name(name) => Some(name),
             Self::Index(_) => None,
         }
     }

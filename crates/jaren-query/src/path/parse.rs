@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use jaren_json::{SlotHint, Str};
+use jaren_json::MemberName;
 
 use super::{LEAPS_MAX, Leap, Path, Selector, Step};
 
@@ -307,7 +307,7 @@ impl Parser<'_> {
 }
 
 fn name(name: &str) -> Selector {
-    Selector::Step(Step::Name(Str::from(name), SlotHint::of(name)))
+    Selector::Step(Step::Name(MemberName::new(name)))
 }
 
 #[cfg(test)]

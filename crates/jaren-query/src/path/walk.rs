@@ -13,7 +13,7 @@ use crate::budget::{Budget, Spent};
 #[expect(clippy::inline_always, reason = "most operands are one name, and a call costs as much as the step")]
 pub(crate) fn step_into<'v>(value: &'v Value, steps: &[Step]) -> Option<&'v Value> {
     match (steps, value) {
-        ([Step::Name(name, hint)], Value::Object(object)) => object.get_hinted(name, hint),
+        ([Step::Name(name)], Value::Object(object)) => object.get_named(name),
         _ => steps_into(value, steps),
     }
 }
@@ -156,7 +156,7 @@ impl Step {
     #[inline]
     fn child<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         match (self, value) {
-            (Self::Name(name, hint), Value::Object(object)) => object.get_hinted(name, hint),
+            (Self::Name(name), Value::Object(object)) => object.get_named(name),
             (Self::Index(index), Value::Array(array)) => array.get(position(*index, array.len())?),
             _ => None,
         }
@@ -165,7 +165,7 @@ impl Step {
     /// Where the child stands among the elements or members; past the end is the caller's to find out.
     fn position(&self, value: &Value) -> Option<usize> {
         match (self, value) {
-            (Self::Name(name, hint), Value::Object(object)) => object.shape()?.position_hinted(name, hint),
+            (Self::Name(name), Value::Object(object)) => object.shape()?.position_of(name),
             (Self::Index(index), Value::Array(array)) => position(*index, array.len()),
             _ => None,
         }

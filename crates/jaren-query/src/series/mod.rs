@@ -19,7 +19,7 @@ use resample::length;
 
 use std::cmp::Ordering;
 
-use jaren_json::{Object, Shape, SlotHint, Str, Value};
+use jaren_json::{MemberName, Object, Shape, Value};
 
 use crate::dates::Stamp;
 use crate::path::{Step, step_into};
@@ -64,7 +64,7 @@ pub(crate) struct Selector(pub(crate) Vec<Step>);
 
 impl Selector {
     pub(crate) fn member(name: &str) -> Self {
-        Self(vec![Step::Name(Str::from(name), SlotHint::of(name))])
+        Self(vec![Step::Name(MemberName::new(name))])
     }
 
     pub(crate) fn read<'v>(&self, row: &'v Value) -> Option<&'v Value> {
