@@ -387,13 +387,6 @@ fn sorted(
     rows: Vec<(Vec<Option<Value>>, Variables)>,
     keys: &[OrderKey<'_>],
 ) -> Result<Vec<Variables>, &'static str> {
-    for column in 0..keys.len() {
-        let kinds: Vec<Kind> =
-            rows.iter().filter_map(|(key, _)| key[column].as_ref().map(Value::kind)).collect();
-        if kinds.windows(2).any(|pair| pair[0] != pair[1]) {
-            return Err("JQ2005");
-        }
-    }
     let less_key = |a: &Option<Value>, b: &Option<Value>, greatest: bool| match (a, b) {
         (None, None) => false,
         (None, Some(_)) => !greatest,
@@ -401,6 +394,23 @@ fn sorted(
         (Some(Value::Number(a)), Some(Value::Number(b))) => a < b || a.is_nan() && !b.is_nan(),
         (Some(a), Some(b)) => less(a, b, false),
     };
+    // Rows meet at a key only where those before it do not decide.
+    let mixes = |a: &[Option<Value>], b: &[Option<Value>]| {
+        for ((_, _, greatest), (a, b)) in keys.iter().zip(a.iter().zip(b)) {
+            if let (Some(a), Some(b)) = (a, b)
+                && a.kind() != b.kind()
+            {
+                return true;
+            }
+            if less_key(a, b, *greatest) || less_key(b, a, *greatest) {
+                return false;
+            }
+        }
+        false
+    };
+    if rows.iter().enumerate().any(|(at, (a, _))| rows.iter().skip(at + 1).any(|(b, _)| mixes(a, b))) {
+        return Err("JQ2005");
+    }
     let before = |a: &[Option<Value>], b: &[Option<Value>]| {
         for ((_, descends, greatest), (a, b)) in keys.iter().zip(a.iter().zip(b)) {
             let (a, b) = if *descends { (b, a) } else { (a, b) };
