@@ -5,9 +5,8 @@
 //! every step the judge reads the store alone. What a run comes to is told by a second reading of its plan, which shares no
 //! code with the engine.
 #![forbid(unsafe_code)]
-#![allow(
+#![expect(
     clippy::print_stdout,
-    clippy::print_stderr,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,

@@ -32,30 +32,8 @@ pub(crate) fn measure<T>(work: &str, by: &str, mut run: impl FnMut() -> T, resul
     println!(r#"{{"work":"{work}","by":"{by}","ns":{median},"check":"{check}"}}"#);
 }
 
-/// Prints the median of rounds of many runs, for what is shorter than a clock tick.
-#[allow(dead_code, reason = "stylesheets have no row that short")]
-pub(crate) fn measure_guard(work: &str, by: &str, mut run: impl FnMut() -> bool) {
-    const RUNS: u32 = 100_000;
-    if !is_asked(work, by) {
-        return;
-    }
-    assert!(run(), "the guard holds");
-    let mut round = || {
-        let start = Instant::now();
-        for _ in 0..RUNS {
-            black_box(run());
-        }
-        start.elapsed().as_secs_f64() * 1e9 / f64::from(RUNS)
-    };
-    let mut rounds: Vec<f64> = (0..51).map(|_| round()).collect();
-    rounds.sort_unstable_by(f64::total_cmp);
-    #[expect(clippy::indexing_slicing, reason = "there are 51")]
-    let median = rounds[25];
-    println!(r#"{{"work":"{work}","by":"{by}","ns":{median:.2},"check":"true"}}"#);
-}
-
 /// Whether the arguments ask for this row: all rows, or those that have every one of the words in their names.
-fn is_asked(work: &str, by: &str) -> bool {
+pub(crate) fn is_asked(work: &str, by: &str) -> bool {
     let row = format!("{work} {by}");
     std::env::args().skip(1).filter(|word| !word.starts_with('-')).all(|word| row.contains(&word))
 }
