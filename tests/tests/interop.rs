@@ -17,7 +17,7 @@ use jaren::durable::{MemoryStorage, Storage};
 use jaren::engine::core::{RunError, SavePoint};
 use jaren::engine::port::{BoxFuture, Call, CheckpointStore, Outcome, StoreError, Workflows};
 use jaren::engine::{Drive, Engine, Failure, Policy, RunView, Start, TaskContext, Tasks};
-use jaren::host::{ManualClock, Millis};
+use jaren::host::{ManualClock, Timestamp};
 use jaren::json::{ObjectBuilder, ReadOptions, Value, read, value};
 use jaren_durable_kit::faults::{Fault, Faults};
 
@@ -186,7 +186,7 @@ async fn stored(subject: &Subject) -> Vec<(usize, Value)> {
     slow.plan([Some(Fault::Delay(1)); COMMITS_MAX]);
     let start = subject.steps.first().and_then(|step| step.get("now")?.as_i64()).unwrap_or(0);
     let engine = Engine::new(slow, tasks())
-        .with_clock(Arc::new(ManualClock::new(Millis::new(start))))
+        .with_clock(Arc::new(ManualClock::new(Timestamp::from_millis(start))))
         .with_policy(Policy::EverySavePoint);
     let start = Start::new(subject.document.clone(), subject.input.clone()).id(RUN);
     let Ok(mut run) = engine.start(start).await else { return Vec::new() };

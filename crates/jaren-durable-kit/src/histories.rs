@@ -7,7 +7,7 @@ use jaren_durable::{
     JobUpdate, JobWrite, JobsQuery, Keep, MemoryStorage, NewJob, Order, Outcome, Page, Retention, Scope, Seq,
     SessionBatch, SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored, Upkeep, Write,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 
 use crate::draw::Draw;
 use crate::steps::{base_of, delta_of, id, retire};
@@ -72,7 +72,7 @@ async fn compare_group(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
 
 fn without_time(mut outcome: Outcome) -> Outcome {
     if let Outcome::Committed(committed) = &mut outcome {
-        committed.time = Millis::new(0);
+        committed.time = Timestamp::from_millis(0);
     }
     outcome
 }
@@ -109,7 +109,7 @@ async fn job_write(draw: &mut Draw, oracle: &Arc<dyn Storage>) -> JobWrite {
     let state = draw.pick(&[JobState::Pending, JobState::Done, JobState::Paused, JobState::Failed]);
     let detail = draw.once_in(2).then(|| Body::base(&draw.value()).expect("a storable value"));
     let (attempts, generation) = (job.now.attempts + 1, job.now.generation + draw.below(2));
-    let run_at = Millis::new(i64::try_from(draw.below(1000)).expect("small"));
+    let run_at = Timestamp::from_millis(i64::try_from(draw.below(1000)).expect("small"));
     JobWrite::Update {
         id,
         expected,
@@ -185,7 +185,7 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         let log = async |storage: &Arc<dyn Storage>| {
             let mut log = storage.changes(id(name), after, limit).await.map_err(|error| error.kind())?;
             for commit in &mut log {
-                commit.time = Millis::new(0);
+                commit.time = Timestamp::from_millis(0);
             }
             Ok::<_, StorageErrorKind>(log)
         };
@@ -243,7 +243,7 @@ async fn compare_lists(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
     let list_jobs = async |storage: &Arc<dyn Storage>| {
         let mut page = storage.jobs(jobs.clone()).await.expect("a page");
         for job in &mut page.items {
-            (job.created, job.updated) = (Millis::new(0), Millis::new(0));
+            (job.created, job.updated) = (Timestamp::from_millis(0), Timestamp::from_millis(0));
         }
         page
     };
@@ -258,6 +258,6 @@ async fn compare_lists(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
 }
 
 fn timeless(mut record: SessionRecord) -> SessionRecord {
-    (record.created, record.updated) = (Millis::new(0), Millis::new(0));
+    (record.created, record.updated) = (Timestamp::from_millis(0), Timestamp::from_millis(0));
     record
 }

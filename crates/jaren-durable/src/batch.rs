@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 
 use crate::names::check_name;
 use crate::{
@@ -159,7 +159,7 @@ pub struct Committed {
     /// The number of the new commit in each session, in the batch's order.
     pub seqs: Vec<Seq>,
     /// The storage's time of the commit.
-    pub time: Millis,
+    pub time: Timestamp,
     /// For each job that the batch enqueues, in its order, whether it is new; if not, there was one of that id.
     pub enqueued: Vec<bool>,
 }

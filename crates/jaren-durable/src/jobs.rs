@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 
 use crate::batch::limit;
 use crate::names::check_name;
@@ -62,7 +62,7 @@ pub struct Lease {
     /// Who has it, for people to read; proves nothing.
     pub owner: Arc<str>,
     /// When it ends: at this time it no longer holds.
-    pub until: Millis,
+    pub until: Timestamp,
 }
 
 impl fmt::Debug for Lease {
@@ -89,9 +89,9 @@ pub struct Job {
     /// Attempts after which a job whose lease ran out is not claimed again.
     pub max_attempts: u32,
     /// When it was enqueued.
-    pub created: Millis,
+    pub created: Timestamp,
     /// When it was last written.
-    pub updated: Millis,
+    pub updated: Timestamp,
     /// Grows by one with each write.
     pub version: u64,
     /// What changes.
@@ -104,7 +104,7 @@ pub struct JobUpdate {
     /// Where it is.
     pub state: JobState,
     /// When it may be claimed.
-    pub run_at: Millis,
+    pub run_at: Timestamp,
     /// How often it was claimed.
     pub attempts: u32,
     /// Grows with each claim, and whenever older holders must be shut out.
@@ -128,7 +128,7 @@ pub struct NewJob {
     /// Those of a greater one are claimed first.
     pub priority: i32,
     /// When it may be claimed.
-    pub run_at: Millis,
+    pub run_at: Timestamp,
     /// Attempts after which a job whose lease ran out is not claimed again.
     pub max_attempts: u32,
 }
@@ -136,12 +136,12 @@ pub struct NewJob {
 impl NewJob {
     /// A job that may be claimed at once, of priority 0, with five attempts.
     pub fn new(id: impl Into<Arc<str>>, kind: impl Into<Arc<str>>, payload: Body) -> Self {
-        let (priority, run_at, max_attempts) = (0, Millis::new(0), 5);
+        let (priority, run_at, max_attempts) = (0, Timestamp::from_millis(0), 5);
         Self { id: id.into(), kind: kind.into(), payload, priority, run_at, max_attempts }
     }
 
     /// Its row once it is enqueued.
-    pub fn into_job(self, time: Millis) -> Job {
+    pub fn into_job(self, time: Timestamp) -> Job {
         let Self { id, kind, payload, priority, run_at, max_attempts } = self;
         let (state, attempts, generation) = (JobState::Pending, 0, 0);
         let now = JobUpdate { state, run_at, attempts, generation, lease: None, detail: None };
@@ -267,7 +267,7 @@ pub struct JobFound {
     /// Its generation.
     pub generation: u64,
     /// When its lease ends, or ended.
-    pub until: Option<Millis>,
+    pub until: Option<Timestamp>,
 }
 
 struct Found<'a>(Option<&'a JobFound>);
@@ -287,7 +287,7 @@ impl Job {
         job: Option<&Self>,
         id: &Arc<str>,
         expected: &JobExpected,
-        now: Millis,
+        now: Timestamp,
     ) -> Result<(), JobConflict> {
         let holds = job.is_some_and(|job| match expected {
             JobExpected::Version(version) => job.version == *version,
@@ -308,7 +308,7 @@ impl Job {
     }
 
     /// When it may be claimed next, if ever: a leased one when its lease ends, if it has attempts left.
-    pub fn ready_at(&self) -> Option<Millis> {
+    pub fn ready_at(&self) -> Option<Timestamp> {
         match (self.now.state, &self.now.lease) {
             (JobState::Pending | JobState::Failed, _) => Some(self.now.run_at),
             (JobState::Leased, Some(lease)) if self.now.attempts < self.max_attempts => Some(lease.until),
@@ -318,14 +318,14 @@ impl Job {
 
     /// The row after somebody else's update.
     #[must_use]
-    pub fn updated(self, next: JobUpdate, time: Millis) -> Self {
+    pub fn updated(self, next: JobUpdate, time: Timestamp) -> Self {
         Self { now: next, updated: time, version: self.version.saturating_add(1), ..self }
     }
 
     /// The row after it was claimed.
     #[must_use]
-    pub fn claimed(self, token: Arc<str>, claim: &Claim, time: Millis) -> Self {
-        let until = Millis::new(time.get().saturating_add(claim.lease_ms));
+    pub fn claimed(self, token: Arc<str>, claim: &Claim, time: Timestamp) -> Self {
+        let until = Timestamp::from_millis(time.as_millis().saturating_add(claim.lease_ms));
         let next = JobUpdate {
             state: JobState::Leased,
             attempts: self.now.attempts.saturating_add(1),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, delta};
 
 use crate::{
@@ -42,9 +42,9 @@ pub struct SessionRecord {
     /// Its newest commit.
     pub head: Seq,
     /// The time of its first commit.
-    pub created: Millis,
+    pub created: Timestamp,
     /// The time of its newest commit.
-    pub updated: Millis,
+    pub updated: Timestamp,
 }
 
 impl SessionRecord {
@@ -54,8 +54,8 @@ impl SessionRecord {
         number: u64,
         kind: Arc<str>,
         head: Seq,
-        created: Millis,
-        updated: Millis,
+        created: Timestamp,
+        updated: Timestamp,
     ) -> Self {
         Self { id, number, kind, labels: Labels::new(), head, created, updated }
     }
@@ -191,7 +191,7 @@ pub struct Commit {
     /// Its number.
     pub seq: Seq,
     /// The storage's time of it.
-    pub time: Millis,
+    pub time: Timestamp,
     /// The labels that it set, or with `None` removed, as the batch listed them.
     pub labels: LabelChanges,
     /// The documents that it changed, in the order of the batch; those of bulk retention are only counted.
@@ -227,7 +227,7 @@ impl BulkChange {
 
 impl Commit {
     /// A commit that has changed nothing yet.
-    pub fn new(seq: Seq, time: Millis) -> Self {
+    pub fn new(seq: Seq, time: Timestamp) -> Self {
         Self { seq, time, labels: Vec::new(), changes: Vec::new(), bulk: Vec::new() }
     }
 

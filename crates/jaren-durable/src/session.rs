@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::Value;
 
 pub use self::conversations::{Conversation, ConversationOwner, Entry, NewEntry, RecordError};
@@ -42,7 +42,7 @@ pub struct Session {
     kind: Arc<str>,
     /// None while the session is not created.
     head: Option<Seq>,
-    updated: Option<Millis>,
+    updated: Option<Timestamp>,
     labels: Labels,
     view: View,
     /// Set while a commit is on its way, and left set when its outcome was lost.
@@ -55,7 +55,7 @@ pub struct Receipt {
     /// Its number; the head as it was, if there was nothing to write.
     pub seq: Seq,
     /// The storage's time of it.
-    pub time: Option<Millis>,
+    pub time: Option<Timestamp>,
 }
 
 /// What a refresh brought.

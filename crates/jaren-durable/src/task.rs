@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::Value;
 use serde::{Deserialize, Serialize};
 
@@ -226,7 +226,7 @@ impl Task {
     }
 
     /// The record after a step of the task itself (durable E2, A28): stamps its times, and counts progress.
-    pub fn advance(mut self, next: TaskState, now: Millis) -> Result<Self, TaskError> {
+    pub fn advance(mut self, next: TaskState, now: Timestamp) -> Result<Self, TaskError> {
         use TaskState::{Completing, Pending, Running, Sleeping, Terminal, Waiting};
         self.check_open()?;
         if matches!(&next, Waiting { on, .. } if on.contains(&self.id)) {
@@ -234,7 +234,7 @@ impl Task {
         }
         let allowed = match (&self.state, &next) {
             (Pending { .. }, Running { .. }) => !self.is_parked(),
-            (Sleeping { until, .. }, Running { .. }) => now.get() >= *until || self.abort.is_some(),
+            (Sleeping { until, .. }, Running { .. }) => now.as_millis() >= *until || self.abort.is_some(),
             (Running { .. }, next) => !matches!(next, Pending { .. }),
             (Waiting { .. }, Running { .. }) | (Completing { .. }, Terminal { .. }) => true,
             _ => false,
@@ -251,14 +251,14 @@ impl Task {
         match &next {
             Running { checkpoint } => {
                 if self.started_at.is_none() {
-                    self.started_at = Some(now.get());
+                    self.started_at = Some(now.as_millis());
                 }
                 let went_on = matches!(&self.state, Running { checkpoint: before } if before != checkpoint);
                 if went_on {
                     self.restarts = 0;
                 }
             }
-            Terminal { .. } => self.ended_at = Some(now.get()),
+            Terminal { .. } => self.ended_at = Some(now.as_millis()),
             _ => {}
         }
         if matches!(next, Completing { .. } | Terminal { .. }) {
@@ -322,7 +322,7 @@ impl Task {
     }
 
     /// The end of a marked task that nobody can run (durable E14).
-    pub fn orphan(mut self, reason: &str, now: Millis) -> Result<Self, TaskError> {
+    pub fn orphan(mut self, reason: &str, now: Timestamp) -> Result<Self, TaskError> {
         self.check_open()?;
         if self.abort.is_none()
             || matches!(self.state, TaskState::Running { .. } | TaskState::Completing { .. })
@@ -331,7 +331,7 @@ impl Task {
             return Err(TaskError::Transition { id: self.id, from, to: "orphaned" });
         }
         self.state = TaskState::Terminal { outcome: TaskOutcome::Orphaned { reason: reason.to_owned() } };
-        (self.ended_at, self.restarts) = (Some(now.get()), 0);
+        (self.ended_at, self.restarts) = (Some(now.as_millis()), 0);
         self.memos.clear();
         Ok(self)
     }

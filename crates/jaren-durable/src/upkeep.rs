@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 
 use crate::{BoxFuture, Retry, Seq, SessionId, SessionsQuery, Storage, StorageError, StorageErrorKind};
 
@@ -41,7 +41,7 @@ pub enum Keep {
     /// The newest so many.
     Newest(u64),
     /// From the first one on whose time is not before this.
-    Since(Millis),
+    Since(Timestamp),
 }
 
 /// What was let go of.
@@ -74,7 +74,7 @@ pub enum Removal {
 pub async fn remove_all(
     store: &dyn Upkeep,
     mut query: SessionsQuery,
-    before: Millis,
+    before: Timestamp,
 ) -> Result<u64, StorageError> {
     let mut removed = 0u64;
     loop {

@@ -8,7 +8,7 @@ use jaren_durable::{
     RecordError, Replay, Scope, Seq, Session, SessionId, Singleton, Started, Storage, Task, TaskError,
     TaskOutcome, TaskState, TasksQuery, subscribe,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
 const SCRATCH: Singleton = Singleton::new("test.scratch", 1);
@@ -18,8 +18,8 @@ fn id() -> SessionId {
     SessionId::new("s").unwrap()
 }
 
-fn at(ms: i64) -> Millis {
-    Millis::new(ms)
+fn at(ms: i64) -> Timestamp {
+    Timestamp::from_millis(ms)
 }
 
 fn entry(kind: &str) -> NewEntry {

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::observe::{self, Teller};
 use crate::resources::Resources;
 use crate::task::{Code, Registered};
-use crate::time::{later, until};
+use crate::time::until;
 
 /// What a drive lends to its tasks. Each holds it until it has ended.
 #[derive(Clone)]
@@ -122,7 +122,7 @@ impl Execution {
         tokio::select! {
             biased;
             () = cancel.cancelled() => return Some(failure),
-            () = until(&*lent.clock, later(lent.clock.now(), pause)) => {}
+            () = until(&*lent.clock, lent.clock.now().plus(pause)) => {}
         }
         self.context.attempt = attempt.saturating_add(1);
         let attempt = self.context.attempt;
@@ -136,7 +136,7 @@ impl Execution {
         let mut context = self.context.clone();
         let Some(limit) = task.limit else { return self.call(task, context).await };
         let lent = Arc::clone(&context.lent);
-        let at = later(lent.clock.now(), limit);
+        let at = lent.clock.now().plus(limit);
         let cancel = context.cancel.child_token();
         (context.deadline, context.cancel) = (Some(at), cancel.clone());
         let mut work = pin!(self.call(task, context));

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Str, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +34,7 @@ pub struct TaskContext {
     /// a new process starts at 1.
     pub attempt: u32,
     /// When the attempt's time limit ends, by the engine's clock; none for a task without a limit.
-    pub deadline: Option<Millis>,
+    pub deadline: Option<Timestamp>,
     /// Cancelled when the run is interrupted, a sibling failed or the time limit is over. A handler should then return
     /// soon; a blocking one has to look at it.
     pub cancel: CancellationToken,

@@ -13,7 +13,7 @@
 //! The labels are `status` (`running`, `waiting`, `done`, `failed`) and `revision`.
 
 use jaren_durable::{Family, Singleton};
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Object, Str, Value, value};
 
 use crate::core::{Cause, RunError, Status};
@@ -130,11 +130,11 @@ pub struct RunFailure {
     /// What the task said, if a task failed.
     pub failure: Option<Failure>,
     /// When.
-    pub at: Millis,
+    pub at: Timestamp,
 }
 
 impl RunFailure {
-    pub(crate) fn of(error: &RunError, at: Millis) -> Self {
+    pub(crate) fn of(error: &RunError, at: Timestamp) -> Self {
         RunFailure {
             code: error.code().into(),
             message: error.reason().into(),
@@ -150,7 +150,7 @@ impl RunFailure {
     }
 
     /// The store refused what the run has come to.
-    pub(crate) fn of_engine(error: &EngineError, at: Millis) -> Self {
+    pub(crate) fn of_engine(error: &EngineError, at: Timestamp) -> Self {
         RunFailure {
             code: error.code().into(),
             message: error.message().into(),
@@ -194,12 +194,12 @@ impl RunFailure {
 }
 
 /// `{token, generation, at}`.
-pub(crate) fn holder(token: &str, generation: u64, at: Millis) -> Value {
+pub(crate) fn holder(token: &str, generation: u64, at: Timestamp) -> Value {
     value!({ "token": token, "generation": (numbers::count(generation)), "at": (numbers::millis(at)) })
 }
 
-pub(crate) fn millis(value: Option<&Value>) -> Option<Millis> {
-    value?.as_i64().map(Millis::new)
+pub(crate) fn millis(value: Option<&Value>) -> Option<Timestamp> {
+    value?.as_i64().map(Timestamp::from_millis)
 }
 
 /// `{type, payload?}`: an event as the format has it.

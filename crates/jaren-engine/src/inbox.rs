@@ -1,7 +1,7 @@
 //! Sending events: appended to a run's inbox with an id, from any process, before or while the run is executed.
 
 use jaren_durable::{CommitError, Retry, Session};
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, digest};
 
 use crate::documents::{self, INBOX, RECEIPT, RUN_KIND, RunStatus, STATUS_LABEL};
@@ -114,7 +114,7 @@ impl Engine {
     }
 }
 
-async fn append(session: &mut Session, id: String, event: Value, at: Millis) -> Result<Sent, EngineError> {
+async fn append(session: &mut Session, id: String, event: Value, at: Timestamp) -> Result<Sent, EngineError> {
     let (mut conflicts, mut retries, mut uncertain) = (0, 0, false);
     loop {
         match known(session, &id, &event).await? {

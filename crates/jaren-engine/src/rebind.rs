@@ -3,7 +3,7 @@
 use jaren_durable::{CommitError, Draft, Retry, Session};
 use jaren_flow::DeclaredTasks;
 use jaren_flow::workflow::Workflow;
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
 use crate::core::{RunState, Unfit};
@@ -65,7 +65,7 @@ pub struct Rebound {
     /// Why.
     pub reason: String,
     /// When.
-    pub at: Millis,
+    pub at: Timestamp,
     /// The generation that it made.
     pub generation: u64,
     /// The document before.

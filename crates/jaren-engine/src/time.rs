@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use jaren_host::{Clock, Millis};
+use jaren_host::{Clock, Timestamp};
 
 /// The longest sleep before the clock is asked again: a clock may be set, and a machine may have slept.
 const RECHECK: Duration = Duration::from_secs(1);
 
 /// Ends when the clock has reached that time: woken by the clock itself if it can do that, else by the runtime's timer.
-pub(crate) async fn until(clock: &dyn Clock, at: Millis) {
+pub(crate) async fn until(clock: &dyn Clock, at: Timestamp) {
     loop {
         let left = at.since(clock.now());
         if left.is_zero() {
@@ -19,10 +19,4 @@ pub(crate) async fn until(clock: &dyn Clock, at: Millis) {
             None => tokio::time::sleep(left.min(RECHECK)).await,
         }
     }
-}
-
-/// So much later, a part of a millisecond counted as a whole one.
-pub(crate) fn later(at: Millis, duration: Duration) -> Millis {
-    let ms = duration.as_nanos().div_ceil(1_000_000);
-    at.plus(i64::try_from(ms).unwrap_or(i64::MAX))
 }

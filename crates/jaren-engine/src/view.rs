@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jaren_durable::{At, FamilyQuery, Page, Session, SessionRecord, SessionsQuery, Storage};
 use jaren_flow::DeclaredTasks;
 use jaren_flow::workflow::Workflow;
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Object, Value};
 
 use crate::core::RunState;
@@ -34,7 +34,7 @@ pub struct RunView {
     /// The event types that move it, in document order, when it waits.
     pub events: Vec<String>,
     /// When time moves it, when it waits.
-    pub deadline: Option<Millis>,
+    pub deadline: Option<Timestamp>,
     /// How often each qualified state was entered.
     pub visits: Vec<(String, u64)>,
     /// The latest result by qualified state.
@@ -50,9 +50,9 @@ pub struct RunView {
     /// The events that no wait has met yet, in order of arrival.
     pub inbox: Vec<PendingEvent>,
     /// When it was started.
-    pub created: Millis,
+    pub created: Timestamp,
     /// When it last changed.
-    pub updated: Millis,
+    pub updated: Timestamp,
     /// The snapshot's generation.
     pub generation: u64,
     /// How many commits its session has.
@@ -81,7 +81,7 @@ pub struct PendingEvent {
     /// Its payload; null if there is none.
     pub payload: Value,
     /// When it was sent.
-    pub at: Millis,
+    pub at: Timestamp,
 }
 
 impl RunView {
@@ -174,7 +174,7 @@ fn awaited(document: &Value, state: &str) -> Vec<String> {
     events
 }
 
-fn deadline(snapshot: &Value) -> Option<Millis> {
+fn deadline(snapshot: &Value) -> Option<Timestamp> {
     let timers = snapshot.get("control")?.get("timers")?.as_array()?;
     let due = timers.iter().filter_map(|timer| timer.get("at")?.as_f64());
     due.min_by(f64::total_cmp).map(numbers::from_statechart)
@@ -233,9 +233,9 @@ pub struct RunSummary {
     /// The document's declared revision.
     pub revision: String,
     /// When it was started.
-    pub created: Millis,
+    pub created: Timestamp,
     /// When it last changed.
-    pub updated: Millis,
+    pub updated: Timestamp,
 }
 
 /// A page of runs.

@@ -1,4 +1,4 @@
-//! Time: milliseconds since 1970.
+//! Time: what a clock shows, and clocks.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -10,23 +10,30 @@ use std::time::{Duration, SystemTime};
 
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Millis(i64);
+pub struct Timestamp(i64);
 
-impl Millis {
-    /// So many milliseconds since 1970.
-    pub const fn new(since_1970: i64) -> Self {
+impl Timestamp {
+    /// So many milliseconds since 1970, or before it where they are negative.
+    pub const fn from_millis(since_1970: i64) -> Self {
         Self(since_1970)
     }
 
-    /// Milliseconds since 1970.
-    pub const fn get(self) -> i64 {
+    /// Milliseconds since 1970, negative before it.
+    pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// So many milliseconds later, or earlier where they are negative; at the ends of time it stops.
+    /// So much later, a part of a millisecond counted as a whole one, so that nothing is due too early; at the end of time it
+    /// stops.
     #[must_use]
-    pub const fn plus(self, milliseconds: i64) -> Self {
-        Self(self.0.saturating_add(milliseconds))
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(whole_millis(duration)))
+    }
+
+    /// So much earlier, a part of a millisecond counted as a whole one; at the beginning of time it stops.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(whole_millis(duration)))
     }
 
     /// How long after an earlier point this is; nothing where it is not after it.
@@ -35,7 +42,13 @@ impl Millis {
     }
 }
 
-impl fmt::Display for Millis {
+/// Rounded up.
+fn whole_millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(i64::MAX)
+}
+
+/// Milliseconds since 1970.
+impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
@@ -47,14 +60,14 @@ pub type Reaching<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 /// Tells the time.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// The time now. It may stand still and, as clocks are set, go back.
-    fn now(&self) -> Millis;
+    fn now(&self) -> Timestamp;
 
     /// A future that ends once this clock shows `at` or later, of a clock that knows by itself when that is, as one
     /// that a test moves does.
     ///
     /// None, the default, says that time moves the clock: who waits for it sleeps by the timer of its runtime and then
     /// asks the clock again.
-    fn reaching(&self, _at: Millis) -> Option<Reaching<'_>> {
+    fn reaching(&self, _at: Timestamp) -> Option<Reaching<'_>> {
         None
     }
 }
@@ -64,11 +77,11 @@ pub trait Clock: Send + Sync + fmt::Debug + 'static {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    fn now(&self) -> Millis {
+    fn now(&self) -> Timestamp {
         let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
-            Ok(after) => Millis(millis(after)),
-            Err(before) => Millis(millis(before.duration()).saturating_neg()),
+            Ok(after) => Timestamp(millis(after)),
+            Err(before) => Timestamp(millis(before.duration()).saturating_neg()),
         }
     }
 }
@@ -84,20 +97,20 @@ pub struct ManualClock {
 
 impl ManualClock {
     /// A clock that stands at this time.
-    pub const fn new(now: Millis) -> Self {
+    pub const fn new(now: Timestamp) -> Self {
         Self { now: AtomicI64::new(now.0), waiting: Mutex::new(Vec::new()) }
     }
 
-    /// Moves it on by so many milliseconds, or back where they are negative.
-    pub fn advance(&self, milliseconds: i64) {
-        let moved = |now: i64| Some(now.saturating_add(milliseconds));
+    /// Moves it on.
+    pub fn advance(&self, duration: Duration) {
+        let moved = |now: i64| Some(Timestamp(now).plus(duration).0);
         // The closure always answers, so this cannot fail.
         let _ = self.now.fetch_update(Ordering::SeqCst, Ordering::SeqCst, moved);
         self.wake();
     }
 
-    /// Sets it to this time.
-    pub fn set(&self, now: Millis) {
+    /// Sets it to this time, which may be earlier than it shows.
+    pub fn set(&self, now: Timestamp) {
         self.now.store(now.0, Ordering::SeqCst);
         self.wake();
     }
@@ -109,11 +122,11 @@ impl ManualClock {
 }
 
 impl Clock for ManualClock {
-    fn now(&self) -> Millis {
-        Millis(self.now.load(Ordering::SeqCst))
+    fn now(&self) -> Timestamp {
+        Timestamp(self.now.load(Ordering::SeqCst))
     }
 
-    fn reaching(&self, at: Millis) -> Option<Reaching<'_>> {
+    fn reaching(&self, at: Timestamp) -> Option<Reaching<'_>> {
         Some(Box::pin(poll_fn(move |context| {
             // The lock is held over the look, so that no move between the two is missed.
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,19 +147,20 @@ mod tests {
 
     #[test]
     fn the_system_clock_is_in_this_millennium() {
-        assert!(SystemClock.now() > Millis::new(1_700_000_000_000));
+        assert!(SystemClock.now() > Timestamp::from_millis(1_700_000_000_000));
     }
 
     #[test]
     fn a_manual_clock_moves_when_told_and_stops_at_the_ends() {
-        let clock = ManualClock::new(Millis::new(10));
-        clock.advance(5);
-        assert_eq!(clock.now(), Millis::new(15));
-        clock.advance(-20);
-        assert_eq!(clock.now(), Millis::new(-5));
-        clock.set(Millis::new(i64::MAX));
-        clock.advance(1);
-        assert_eq!(clock.now(), Millis::new(i64::MAX));
+        let clock = ManualClock::new(Timestamp::from_millis(10));
+        clock.advance(Duration::from_millis(5));
+        assert_eq!(clock.now(), Timestamp::from_millis(15));
+        clock.set(Timestamp::from_millis(-5));
+        clock.advance(Duration::from_micros(1));
+        assert_eq!(clock.now(), Timestamp::from_millis(-4), "a part of a millisecond is a whole one");
+        clock.set(Timestamp::from_millis(i64::MAX));
+        clock.advance(Duration::from_millis(1));
+        assert_eq!(clock.now(), Timestamp::from_millis(i64::MAX));
     }
 
     #[test]
@@ -160,24 +174,26 @@ mod tests {
         let woken = std::sync::Arc::new(Woken(AtomicI64::new(0)));
         let waker = Waker::from(woken.clone());
         let mut context = std::task::Context::from_waker(&waker);
-        let clock = ManualClock::new(Millis::new(10));
-        let mut reaching = clock.reaching(Millis::new(20)).unwrap();
+        let clock = ManualClock::new(Timestamp::from_millis(10));
+        let mut reaching = clock.reaching(Timestamp::from_millis(20)).unwrap();
         for (step, woken_after, done) in [(0, 1, false), (9, 2, false), (1, 3, true)] {
             assert_eq!(reaching.as_mut().poll(&mut context), Poll::Pending);
             assert_eq!(reaching.as_mut().poll(&mut context), Poll::Pending); // waits once all the same
-            clock.advance(step);
+            clock.advance(Duration::from_millis(step));
             assert_eq!(woken.0.load(Ordering::SeqCst), woken_after);
             if done {
                 assert_eq!(reaching.as_mut().poll(&mut context), Poll::Ready(()));
             }
         }
-        assert!(SystemClock.reaching(Millis::new(0)).is_none());
+        assert!(SystemClock.reaching(Timestamp::from_millis(0)).is_none());
     }
 
     #[test]
     fn a_duration_is_never_negative() {
-        let (early, late) = (Millis::new(100), Millis::new(350));
+        let (early, late) = (Timestamp::from_millis(100), Timestamp::from_millis(350));
         assert_eq!(late.since(early), Duration::from_millis(250));
         assert_eq!(early.since(late), Duration::ZERO);
+        assert_eq!(late.minus(Duration::from_millis(250)), early);
+        assert_eq!(Timestamp::from_millis(i64::MIN).minus(Duration::MAX), Timestamp::from_millis(i64::MIN));
     }
 }

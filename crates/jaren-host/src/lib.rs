@@ -5,14 +5,15 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use jaren_host::{Clock, Ids, ManualClock, Millis, SeededRandom, SortableIds};
+//! use std::time::Duration;
+//! use jaren_host::{Clock, Ids, ManualClock, SeededRandom, SortableIds, Timestamp};
 //!
-//! let clock = Arc::new(ManualClock::new(Millis::new(1_000)));
+//! let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_000)));
 //! let ids = SortableIds::new(clock.clone(), Arc::new(SeededRandom::new(7)));
 //! let (first, second) = (ids.mint("run"), ids.mint("run"));
 //! assert!(first.starts_with("run_") && first < second);
-//! clock.advance(500);
-//! assert_eq!(clock.now(), Millis::new(1_500));
+//! clock.advance(Duration::from_millis(500));
+//! assert_eq!(clock.now(), Timestamp::from_millis(1_500));
 //! ```
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,6 @@ mod clock;
 mod ids;
 mod random;
 
-pub use clock::{Clock, ManualClock, Millis, Reaching, SystemClock};
+pub use clock::{Clock, ManualClock, Reaching, SystemClock, Timestamp};
 pub use ids::{CountingIds, Ids, SortableIds};
 pub use random::{Random, SeededRandom, SystemRandom};

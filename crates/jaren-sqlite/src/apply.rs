@@ -7,7 +7,7 @@ use jaren_durable::{
     Address, Batch, Body, BulkChange, Committed, Conflict, Expected, Labels, Outcome, Refusal, Retention,
     Seq, SessionBatch, SessionId, Write,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault::Fault;
@@ -64,7 +64,7 @@ impl Memory {
         &mut self,
         connection: &Connection,
         batch: &Batch,
-        time: Millis,
+        time: Timestamp,
     ) -> Result<Outcome, Fault> {
         if let Err(refusal) = batch.check() {
             return Ok(Outcome::Refused(refusal));
@@ -144,7 +144,7 @@ impl Memory {
         connection: &Connection,
         part: &SessionBatch,
         checked: Checked,
-        time: Millis,
+        time: Timestamp,
     ) -> Result<Seq, Fault> {
         if let Expected::Absent { kind } = &part.expected {
             let known = create_session(connection, &part.session, kind, time)?;
@@ -155,7 +155,7 @@ impl Memory {
         let seq = known.head.next();
         let entry = Entry { connection, session: known.number, seq: as_i64(seq.get())? };
         let summary = row::summary_text(&part.labels, &bulk_changes(part, &checked.living))?;
-        entry.append(COMMIT, Form::Commit, time.get(), summary.as_deref())?;
+        entry.append(COMMIT, Form::Commit, time.as_millis(), summary.as_deref())?;
         for (write, living) in part.writes.iter().zip(checked.living) {
             match entry.write(write, living)? {
                 Some(living) => known.living.insert(write.address().clone(), living),
@@ -293,13 +293,13 @@ fn create_session(
     connection: &Connection,
     session: &SessionId,
     kind: &Arc<str>,
-    time: Millis,
+    time: Timestamp,
 ) -> Result<Known, Fault> {
     // A number that was once given is never given again, so that it may be the cursor of a list.
     let sql = "INSERT INTO sessions (number, id, kind, labels, created)
                VALUES (1 + max(coalesce((SELECT max(number) FROM sessions), 0),
                                coalesce((SELECT max(document) FROM log WHERE session = 0), 0)), ?1, ?2, '{}', ?3)";
-    let values = params![session.as_str(), &**kind, time.get()];
+    let values = params![session.as_str(), &**kind, time.as_millis()];
     let number = connection.prepare_cached(sql)?.insert(values)?;
     let kind = kind.clone();
     Ok(Known { number, kind, head: Seq::ZERO, labels: Labels::new(), living: HashMap::new() })

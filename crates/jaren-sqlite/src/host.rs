@@ -1,7 +1,7 @@
 //! A batch in a transaction of the host.
 
 use jaren_durable::{Batch, Outcome, Retry, StorageError, StorageErrorKind};
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use rusqlite::Transaction;
 
 use crate::apply::Memory;
@@ -21,7 +21,7 @@ const OPERATION: &str = "apply a batch in the host's transaction";
 pub fn apply_in(
     transaction: &mut Transaction<'_>,
     batch: &Batch,
-    time: Millis,
+    time: Timestamp,
 ) -> Result<Outcome, StorageError> {
     let failed = |fault: crate::fault::Fault| fault.error(OPERATION);
     let found = open::identity(transaction).map_err(|error| failed(error.into()))?;

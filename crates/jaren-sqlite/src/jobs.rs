@@ -6,7 +6,7 @@ use jaren_durable::{
     Batch, Body, Claim, Integrity, Job, JobConflict, JobCounts, JobExpected, JobState, JobUpdate, JobWrite,
     JobsQuery, Lease, NewJob, Page, limits,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
 
 use crate::fault::Fault;
@@ -22,7 +22,7 @@ const COLUMNS: &str =
 pub(crate) fn check(
     connection: &Connection,
     batch: &Batch,
-    now: Millis,
+    now: Timestamp,
 ) -> Result<Result<(), JobConflict>, Fault> {
     for lease in &batch.leases {
         let expected = JobExpected::Lease(lease.token.clone());
@@ -43,7 +43,11 @@ pub(crate) fn check(
 }
 
 /// Writes what was checked, and answers which of the enqueued jobs are new.
-pub(crate) fn write(connection: &Connection, writes: &[JobWrite], time: Millis) -> Result<Vec<bool>, Fault> {
+pub(crate) fn write(
+    connection: &Connection,
+    writes: &[JobWrite],
+    time: Timestamp,
+) -> Result<Vec<bool>, Fault> {
     let mut enqueued = Vec::new();
     for write in writes {
         match write {
@@ -63,7 +67,7 @@ pub(crate) fn write(connection: &Connection, writes: &[JobWrite], time: Millis) 
 }
 
 /// Whether there was none of that id.
-fn enqueue(connection: &Connection, new: &NewJob, time: Millis) -> Result<bool, Fault> {
+fn enqueue(connection: &Connection, new: &NewJob, time: Timestamp) -> Result<bool, Fault> {
     let job = new.clone().into_job(time);
     let mut statement = connection.prepare_cached(
         "INSERT INTO jobs (id, kind, payload, priority, max_attempts, created, updated, version, state, run_at,
@@ -76,10 +80,10 @@ fn enqueue(connection: &Connection, new: &NewJob, time: Millis) -> Result<bool, 
         job.payload.as_str(),
         job.priority,
         job.max_attempts,
-        time.get(),
+        time.as_millis(),
         number(job.version)?,
         state_number(job.now.state),
-        job.now.run_at.get(),
+        job.now.run_at.as_millis(),
     ])?;
     Ok(rows == 1)
 }
@@ -92,23 +96,23 @@ fn update(connection: &Connection, job: &Job) -> Result<(), Fault> {
     let lease = job.now.lease.as_ref();
     statement.execute(params![
         &*job.id,
-        job.updated.get(),
+        job.updated.as_millis(),
         number(job.version)?,
         state_number(job.now.state),
-        job.now.run_at.get(),
+        job.now.run_at.as_millis(),
         job.now.attempts,
         number(job.now.generation)?,
         lease.map(|lease| &*lease.token),
         lease.map(|lease| &*lease.owner),
-        lease.map(|lease| lease.until.get()),
+        lease.map(|lease| lease.until.as_millis()),
         job.now.detail.as_ref().map(Body::as_str),
-        job.ready_at().map(Millis::get),
+        job.ready_at().map(Timestamp::as_millis),
     ])?;
     Ok(())
 }
 
 /// Leases what is due. Inside a transaction that may write.
-pub(crate) fn claim(connection: &Connection, claim: &Claim, now: Millis) -> Result<Vec<Job>, Fault> {
+pub(crate) fn claim(connection: &Connection, claim: &Claim, now: Timestamp) -> Result<Vec<Job>, Fault> {
     if claim.kinds.is_empty() || claim.tokens.is_empty() {
         return Ok(Vec::new());
     }
@@ -117,7 +121,7 @@ pub(crate) fn claim(connection: &Connection, claim: &Claim, now: Millis) -> Resu
         "SELECT {COLUMNS} FROM jobs WHERE ready <= ? AND kind IN ({kinds})
          ORDER BY priority DESC, run_at, created, id LIMIT ?"
     ))?;
-    let (now_number, limit) = (now.get(), i64::try_from(claim.tokens.len()).unwrap_or(i64::MAX));
+    let (now_number, limit) = (now.as_millis(), i64::try_from(claim.tokens.len()).unwrap_or(i64::MAX));
     let names: Vec<&str> = claim.kinds.iter().map(|kind| &**kind).collect();
     let mut values: Vec<&dyn ToSql> = vec![&now_number];
     values.extend(names.iter().map(|name| -> &dyn ToSql { name }));
@@ -209,7 +213,7 @@ pub(crate) fn integrity(connection: &Connection, report: &mut Integrity) -> Resu
             let readable = job.payload.value().is_ok()
                 && job.now.detail.as_ref().is_none_or(|detail| detail.value().is_ok());
             let leased = job.now.lease.is_some() == (job.now.state == JobState::Leased);
-            readable && leased && ready == job.ready_at().map(Millis::get)
+            readable && leased && ready == job.ready_at().map(Timestamp::as_millis)
         });
         if !sound {
             report.report(None, "a job's row contradicts itself");
@@ -223,14 +227,16 @@ fn from_row(row: &Row<'_>) -> Result<Job, Fault> {
         let number: i64 = row.get(at)?;
         u64::try_from(number).map_err(|_| Fault::corrupt("a stored number of a job is negative"))
     };
-    let time = |at: usize| row.get(at).map(Millis::new);
+    let time = |at: usize| row.get(at).map(Timestamp::from_millis);
     let payload = Body::stored(row.get::<_, Arc<str>>(2)?);
     let mut job =
         NewJob::new(row.get::<_, Arc<str>>(0)?, row.get::<_, Arc<str>>(1)?, payload).into_job(time(5)?);
     (job.priority, job.max_attempts) = (row.get(3)?, row.get(4)?);
     (job.updated, job.version) = (time(6)?, unsigned(7)?);
     let lease = match (row.get(12)?, row.get(13)?, row.get(14)?) {
-        (Some(token), Some(owner), Some(until)) => Some(Lease { token, owner, until: Millis::new(until) }),
+        (Some(token), Some(owner), Some(until)) => {
+            Some(Lease { token, owner, until: Timestamp::from_millis(until) })
+        }
         _ => None,
     };
     job.now = JobUpdate {

@@ -8,7 +8,7 @@ use jaren_durable::{
     Address, At, Batch, Body, Claim, DocumentsQuery, FamilyQuery, JobWrite, JobsQuery, Keep, NewJob, Outcome,
     Retention, Scope, Seq, SessionBatch, SessionId, SessionsQuery, Write,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::value;
 use rusqlite::Connection;
 
@@ -75,7 +75,8 @@ impl Store {
     }
 
     fn apply(&self, name: &str, seq: u64) {
-        let outcome = Memory::default().apply(&self.connection, &batch(name, seq), Millis::new(1)).ok();
+        let outcome =
+            Memory::default().apply(&self.connection, &batch(name, seq), Timestamp::from_millis(1)).ok();
         assert!(matches!(outcome, Some(Outcome::Committed(_))), "{outcome:?}");
     }
 
@@ -121,7 +122,10 @@ impl Store {
         count("sessions by a label", read::sessions(store, &labelled).is_ok());
         count("a job", jobs::read(store, "a-1").is_ok_and(|found| found.is_some()));
         count("a page of jobs", jobs::list(store, &page).is_ok());
-        count("a claim", jobs::claim(store, &claim, Millis::new(9)).is_ok_and(|jobs| jobs.len() == 1));
+        count(
+            "a claim",
+            jobs::claim(store, &claim, Timestamp::from_millis(9)).is_ok_and(|jobs| jobs.len() == 1),
+        );
         count(
             "pruning",
             prune::step(store, &id("a"), Keep::Newest(1)).is_ok_and(|step| step.pruned.commits == 4),

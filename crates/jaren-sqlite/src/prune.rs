@@ -40,7 +40,8 @@ fn first_kept(connection: &Connection, session: i64, head: Seq, keep: Keep) -> R
         Keep::Since(time) => {
             let sql = "SELECT seq FROM log WHERE session = ?1 AND document = 0 AND detail >= ?2 ORDER BY seq LIMIT 1";
             let mut statement = connection.prepare_cached(sql)?;
-            let found = statement.query_row(params![session, time.get()], |row| row.get(0)).optional()?;
+            let found =
+                statement.query_row(params![session, time.as_millis()], |row| row.get(0)).optional()?;
             found.map_or(Ok(head), row::seq)
         }
         _ => Err(Fault::corrupt("a choice of commits to keep that this storage does not know")),

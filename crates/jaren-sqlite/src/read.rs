@@ -6,7 +6,7 @@ use jaren_durable::{
     Address, At, Body, Change, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Labels, Order, Page,
     Replay, Retention, Revision, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, Stored, limits,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fault::Fault;
@@ -59,13 +59,13 @@ pub(crate) fn session_row(connection: &Connection, session: &SessionId) -> Resul
 }
 
 /// The newest commit of a session and its time.
-pub(crate) fn head(connection: &Connection, session: i64) -> Result<(Seq, Millis), Fault> {
+pub(crate) fn head(connection: &Connection, session: i64) -> Result<(Seq, Timestamp), Fault> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, detail FROM log WHERE session = ?1 AND document = 0 ORDER BY seq DESC LIMIT 1",
     )?;
     let found = statement.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let (seq, time) = found.ok_or_else(|| Fault::corrupt("a stored session has no commit"))?;
-    Ok((row::seq(seq)?, Millis::new(time)))
+    Ok((row::seq(seq)?, Timestamp::from_millis(time)))
 }
 
 /// The oldest commit of a session that was not pruned.
@@ -92,7 +92,8 @@ pub(crate) fn session(connection: &Connection, id: &SessionId) -> Result<Option<
 fn record(connection: &Connection, id: SessionId, found: SessionRow) -> Result<SessionRecord, Fault> {
     let (head, updated) = head(connection, found.number)?;
     let number = u64::try_from(found.number).map_err(|_| Fault::corrupt("a session's number is negative"))?;
-    let mut record = SessionRecord::new(id, number, found.kind, head, Millis::new(found.created), updated);
+    let mut record =
+        SessionRecord::new(id, number, found.kind, head, Timestamp::from_millis(found.created), updated);
     record.labels = found.labels;
     Ok(record)
 }
@@ -397,7 +398,7 @@ pub(crate) fn changes(
         if commits.is_empty() && seq > after.next() {
             return Err(StorageError::pruned(seq).into());
         }
-        let mut commit = Commit::new(seq, Millis::new(row.get(2)?));
+        let mut commit = Commit::new(seq, Timestamp::from_millis(row.get(2)?));
         if let Some(text) = row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)? {
             row::summary(text, &mut commit)?;
         }

@@ -9,7 +9,7 @@ use jaren_durable::{
     Batch, Body, JobWrite, NewJob, Outcome, Retention, Session, SessionBatch, SessionId, Singleton, Storage,
     StorageErrorKind, Upkeep, Write,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::value;
 use jaren_sqlite::rusqlite::{Connection, TransactionBehavior};
 use jaren_sqlite::{SqliteOptions, SqliteStorage, apply_in};
@@ -51,8 +51,10 @@ async fn rows_of_the_host_and_a_batch_are_committed_together() {
         let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
         transaction.execute("INSERT INTO shop VALUES (1)", []).unwrap();
         let batch = batch(SessionBatch::create(id(), "shop"), 1);
-        let outcome = apply_in(&mut transaction, &batch, Millis::new(5)).unwrap();
-        assert!(matches!(outcome, Outcome::Committed(committed) if committed.time == Millis::new(5)));
+        let outcome = apply_in(&mut transaction, &batch, Timestamp::from_millis(5)).unwrap();
+        assert!(
+            matches!(outcome, Outcome::Committed(committed) if committed.time == Timestamp::from_millis(5))
+        );
         if commits {
             transaction.commit().unwrap();
         } else {
@@ -70,13 +72,13 @@ async fn rows_of_the_host_and_a_batch_are_committed_together() {
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     transaction.execute("INSERT INTO shop VALUES (2)", []).unwrap();
     let stale = batch(SessionBatch::after(id(), jaren_durable::Seq::new(1)), 3);
-    let outcome = apply_in(&mut transaction, &stale, Millis::new(9)).unwrap();
+    let outcome = apply_in(&mut transaction, &stale, Timestamp::from_millis(9)).unwrap();
     assert!(matches!(outcome, Outcome::Conflict(_)), "{outcome:?}");
     transaction.commit().unwrap();
     assert_eq!(count(&connection), 2, "the host decides about its own rows");
     let next = batch(SessionBatch::after(id(), jaren_durable::Seq::new(2)), 3);
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
-    let outcome = apply_in(&mut transaction, &next, Millis::new(9)).unwrap();
+    let outcome = apply_in(&mut transaction, &next, Timestamp::from_millis(9)).unwrap();
     assert!(matches!(outcome, Outcome::Committed(_)), "{outcome:?}");
     transaction.commit().unwrap();
     session.refresh().await.unwrap();
@@ -97,7 +99,8 @@ async fn a_batch_that_fails_leaves_the_hosts_transaction_as_it_was() {
         .unwrap();
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     transaction.execute("INSERT INTO shop VALUES (1)", []).unwrap();
-    apply_in(&mut transaction, &batch(SessionBatch::create(id(), "shop"), 1), Millis::new(1)).unwrap_err();
+    apply_in(&mut transaction, &batch(SessionBatch::create(id(), "shop"), 1), Timestamp::from_millis(1))
+        .unwrap_err();
     transaction.commit().unwrap();
     assert_eq!(count(&connection), 1);
     let storage = SqliteStorage::open(&path, SqliteOptions::new()).unwrap();
@@ -105,6 +108,6 @@ async fn a_batch_that_fails_leaves_the_hosts_transaction_as_it_was() {
 
     let mut stranger = Connection::open(folder.path().join("other.db")).unwrap();
     let mut transaction = stranger.transaction().unwrap();
-    let error = apply_in(&mut transaction, &Batch::new(), Millis::new(1)).unwrap_err();
+    let error = apply_in(&mut transaction, &Batch::new(), Timestamp::from_millis(1)).unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Foreign);
 }

@@ -100,7 +100,7 @@ impl World {
             3..9 if self.with(Trouble::Events) => self.random_send(index, run),
             9..11 if self.with(Trouble::Events) => self.send_again(index),
             11..15 => {
-                let millis = self.dice.below(250) as i64;
+                let millis = self.dice.below(250) as u64;
                 return self.pass(millis).await;
             }
             15 if self.with(Trouble::Clocks) => self.jump(index),

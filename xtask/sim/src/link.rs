@@ -8,7 +8,7 @@ use jaren_durable::{
     FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, SessionId,
     SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Object, Value};
 use tokio::sync::oneshot;
 
@@ -177,7 +177,7 @@ fn acknowledged(batch: &Batch) -> Outcome {
         Expected::Head(head) => head.next(),
     };
     let seqs = batch.sessions.iter().map(|part| next(&part.expected)).collect();
-    Outcome::Committed(Committed { seqs, time: Millis::new(0), enqueued: Vec::new() })
+    Outcome::Committed(Committed { seqs, time: Timestamp::from_millis(0), enqueued: Vec::new() })
 }
 
 /// The value with the version of the inner task that the reader has.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jaren_durable::{Batch, MemoryStorage, Storage};
 use jaren_engine::{CancellationToken, Engine, EngineError, Policy, Status};
-use jaren_host::{Clock, CountingIds, ManualClock, Millis, SeededRandom};
+use jaren_host::{Clock, CountingIds, ManualClock, SeededRandom, Timestamp};
 use jaren_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -91,8 +91,8 @@ pub(crate) struct Skewed {
 }
 
 impl Clock for Skewed {
-    fn now(&self) -> Millis {
-        self.base.now().plus(self.skew.now().get())
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.base.now().as_millis() + self.skew.now().as_millis())
     }
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(setting: Setting, mut dice: Dice, plans: Vec<(Vec<Part>, Value)>, rough: bool) -> Self {
-        let clock = Arc::new(ManualClock::new(Millis::new(EPOCH)));
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(EPOCH)));
         let memory = Arc::new(MemoryStorage::with_clock(clock.clone()));
         let faulty = rough && !setting.without.contains(&Trouble::Faults);
         let board = Board::new(dice.fork(), rough, faulty);
@@ -194,8 +194,10 @@ impl World {
         let life = if stranger { other(self.lives) } else { self.lives };
         let link = Link::new(Arc::clone(&self.memory), Arc::clone(&self.board), life, self.setting.control);
         let skew = if self.with(Trouble::Clocks) { self.dice.below(200) as i64 - 100 } else { 0 };
-        let clock =
-            Arc::new(Skewed { base: Arc::clone(&self.clock), skew: ManualClock::new(Millis::new(skew)) });
+        let clock = Arc::new(Skewed {
+            base: Arc::clone(&self.clock),
+            skew: ManualClock::new(Timestamp::from_millis(skew)),
+        });
         let policies = [Policy::Coalesced, Policy::EverySavePoint];
         let drawn = policies[usize::from(self.dice.percent(40))];
         let policy = self.policy.unwrap_or(drawn);
@@ -298,9 +300,9 @@ impl World {
     }
 
     /// Moves all clocks, and lets whoever watches one notice.
-    pub(crate) async fn pass(&mut self, millis: i64) -> Result<(), Broken> {
+    pub(crate) async fn pass(&mut self, millis: u64) -> Result<(), Broken> {
         self.say(|| format!("{millis} ms pass"));
-        self.clock.advance(millis);
+        self.clock.advance(Duration::from_millis(millis));
         tokio::time::sleep(Duration::from_millis(1001)).await;
         self.hear()
     }
@@ -308,7 +310,7 @@ impl World {
     pub(crate) fn jump(&mut self, index: usize) {
         let skew = self.dice.below(2000) as i64 - 1000;
         if let Some(process) = self.processes.get(index) {
-            process.clock.skew.set(Millis::new(skew));
+            process.clock.skew.set(Timestamp::from_millis(skew));
             let life = process.life;
             self.say(|| format!("the clock of process {life} jumps to {skew:+} ms"));
         }

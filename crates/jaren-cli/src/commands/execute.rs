@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jaren::durable::Storage;
 use jaren::engine::{Drive, Engine, EngineError, ErrorKind, Record, RunView, Start, Status, Tasks};
-use jaren::host::{Clock, Millis, SystemClock};
+use jaren::host::{Clock, SystemClock, Timestamp};
 use jaren::json::{Digest, Value, pretty, value};
 use tokio::sync::Notify;
 
@@ -141,7 +141,8 @@ impl Execution<'_> {
                 && let Some(deadline) = view.deadline
                 && view.inbox.is_empty()
             {
-                let waits = waits_for(&view.events, Some(deadline.get()), SystemClock.now().get());
+                let waits =
+                    waits_for(&view.events, Some(deadline.as_millis()), SystemClock.now().as_millis());
                 progress.waits(&format!("  {}: waiting for {waits}", state_name(&view.state)));
             }
         }
@@ -169,7 +170,7 @@ impl Execution<'_> {
                 Exit::Success
             }
             Status::Waiting { events, deadline } => {
-                let until = deadline.map(Millis::get);
+                let until = deadline.map(Timestamp::as_millis);
                 let object = value!({
                     "type": "status", "run": run, "status": "waiting", "state": state,
                     "events": events.iter().map(String::as_str).collect::<Value>(), "until": until.map(integer),
@@ -177,7 +178,7 @@ impl Execution<'_> {
                 output.print(&object, || {
                     let waits = format!(
                         "waiting in {shown} for {}\n",
-                        waits_for(events, until, SystemClock.now().get())
+                        waits_for(events, until, SystemClock.now().as_millis())
                     );
                     let hint = match events.first() {
                         Some(event) => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jaren::durable::{Removal, SessionRecord, SessionsQuery, Storage, Upkeep};
 use jaren::engine::{RUN_KIND, RunStatus};
-use jaren::host::{Clock as _, Millis, SystemClock};
+use jaren::host::{Clock as _, SystemClock, Timestamp};
 use jaren::json::{Value, value};
 use jaren::sqlite::SqliteStorage;
 
@@ -20,7 +20,8 @@ use crate::text;
 pub(crate) async fn prune(arguments: &args::Prune, output: &mut Output) -> Result<Exit, Problem> {
     let path = &*arguments.store.store;
     let storage = store::open_file(path, if arguments.yes { Use::Write } else { Use::Read })?;
-    let before = Millis::new(SystemClock.now().get().saturating_sub(arguments.older_than.ms));
+    let before =
+        Timestamp::from_millis(SystemClock.now().as_millis().saturating_sub(arguments.older_than.ms));
     let (mut query, mut found) =
         (SessionsQuery::kind(RUN_KIND).label("status", RunStatus::Done.as_str()), 0u64);
     loop {
@@ -53,13 +54,13 @@ fn to_json(record: &SessionRecord, removed: bool) -> Value {
     value!({
         "type": "pruned",
         "run": record.id.as_str(),
-        "updated": integer(record.updated.get()),
+        "updated": integer(record.updated.as_millis()),
         "removed": removed,
     })
 }
 
 fn row(record: &SessionRecord) -> String {
-    format!("{:<32} {}\n", text::line(record.id.as_str()), moment::utc(record.updated.get()))
+    format!("{:<32} {}\n", text::line(record.id.as_str()), moment::utc(record.updated.as_millis()))
 }
 
 fn summary(found: u64, removed: bool) -> String {

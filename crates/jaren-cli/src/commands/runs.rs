@@ -53,8 +53,8 @@ fn to_json(run: &RunSummary) -> Value {
         "run": run.id.as_str(),
         "status": run.status.as_str(),
         "revision": run.revision.as_str(),
-        "created": integer(run.created.get()),
-        "updated": integer(run.updated.get()),
+        "created": integer(run.created.as_millis()),
+        "updated": integer(run.updated.as_millis()),
     })
 }
 
@@ -64,5 +64,5 @@ fn row(run: &RunSummary, first: bool) -> String {
         format!("{:<32} {status:<8} {changed:<24} {}\n", text::line(id), text::line(revision))
     };
     let head = if first { columns("RUN", "STATUS", "REVISION", "CHANGED") } else { String::new() };
-    head + &columns(&run.id, run.status.as_str(), &run.revision, &moment::utc(run.updated.get()))
+    head + &columns(&run.id, run.status.as_str(), &run.revision, &moment::utc(run.updated.as_millis()))
 }

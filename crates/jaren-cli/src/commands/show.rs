@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jaren::engine::{Bound, PendingEvent, Rebound, RunFailure, RunStatus, RunView};
-use jaren::host::{Clock, Millis, SystemClock};
+use jaren::host::{Clock, SystemClock, Timestamp};
 use jaren::json::{Object, Value, to_text, value};
 
 use super::execute::{Execution, shown_value, unknown_run, waits_for};
@@ -25,7 +25,7 @@ pub(crate) async fn show(arguments: &args::Show, output: &mut Output) -> Result<
     let storage = store::open(path, Use::Read)?;
     let execution = Execution { run, path, storage, tasks: None, no_wait: true };
     let view = execution.view().await?.ok_or_else(|| unknown_run(run, path))?;
-    output.print(&to_json(&view), || to_text_lines(&view, SystemClock.now().get()));
+    output.print(&to_json(&view), || to_text_lines(&view, SystemClock.now().as_millis()));
     Ok(Exit::Success)
 }
 
@@ -33,7 +33,7 @@ fn to_json(view: &RunView) -> Value {
     let waiting = (view.status == RunStatus::Waiting).then(|| {
         value!({
             "events": view.events.iter().map(String::as_str).collect::<Value>(),
-            "until": view.deadline.map(|at| integer(at.get())),
+            "until": view.deadline.map(|at| integer(at.as_millis())),
         })
     });
     let visits: Object = view.visits.iter().map(|(state, count)| (state.as_str(), integer(*count))).collect();
@@ -54,8 +54,8 @@ fn to_json(view: &RunView) -> Value {
         "result": view.result.clone(),
         "tasks": tasks,
         "rebinds": view.rebinds.iter().map(rebound_json).collect::<Value>(),
-        "created": integer(view.created.get()),
-        "updated": integer(view.updated.get()),
+        "created": integer(view.created.as_millis()),
+        "updated": integer(view.updated.as_millis()),
     })
 }
 
@@ -64,13 +64,13 @@ pub(super) fn rebound_json(rebound: &Rebound) -> Value {
     let bound =
         |bound: &Bound| value!({ "revision": bound.revision.as_str(), "digest": bound.digest.as_str() });
     value!({
-        "actor": rebound.actor.as_str(), "reason": rebound.reason.as_str(), "at": integer(rebound.at.get()),
+        "actor": rebound.actor.as_str(), "reason": rebound.reason.as_str(), "at": integer(rebound.at.as_millis()),
         "from": bound(&rebound.from), "to": bound(&rebound.to), "startedOver": rebound.started_over,
     })
 }
 
 fn pending_json(event: &PendingEvent) -> Value {
-    value!({ "id": event.id.as_str(), "event": event.name.as_str(), "payload": &event.payload, "at": integer(event.at.get()) })
+    value!({ "id": event.id.as_str(), "event": event.name.as_str(), "payload": &event.payload, "at": integer(event.at.as_millis()) })
 }
 
 fn failure_json(failure: &RunFailure) -> Value {
@@ -88,7 +88,7 @@ fn failure_json(failure: &RunFailure) -> Value {
         "node": failure.node.as_deref(),
         "pointer": failure.pointer.as_deref(),
         "task": task,
-        "at": integer(failure.at.get()),
+        "at": integer(failure.at.as_millis()),
     })
 }
 
@@ -105,7 +105,11 @@ fn to_text_lines(view: &RunView, now_ms: i64) -> String {
     line(&mut out, "revision", &view.revision);
     line(&mut out, "state", &state_name(&view.state));
     if view.status == RunStatus::Waiting {
-        line(&mut out, "waits for", &waits_for(&view.events, view.deadline.map(Millis::get), now_ms));
+        line(
+            &mut out,
+            "waits for",
+            &waits_for(&view.events, view.deadline.map(Timestamp::as_millis), now_ms),
+        );
     }
     for event in &view.inbox {
         line(&mut out, "pending", &format!("event {} ({})", event.name, event.id));
@@ -114,8 +118,8 @@ fn to_text_lines(view: &RunView, now_ms: i64) -> String {
         view.visits.iter().map(|(state, count)| format!("{} {count}", state_name(state))).collect();
     line(&mut out, "visits", &visits.join(", "));
     let moment = |ms: i64| format!("{} ({})", moment::utc(ms), moment::distance(now_ms, ms));
-    line(&mut out, "started", &moment(view.created.get()));
-    line(&mut out, "changed", &moment(view.updated.get()));
+    line(&mut out, "started", &moment(view.created.as_millis()));
+    line(&mut out, "changed", &moment(view.updated.as_millis()));
     if let Some(path) =
         view.attachment.get("tasks").and_then(|tasks| tasks.get("path")).and_then(Value::as_str)
     {
@@ -123,7 +127,7 @@ fn to_text_lines(view: &RunView, now_ms: i64) -> String {
     }
     for rebound in &view.rebinds {
         let Rebound { actor, reason, from, to, at, .. } = rebound;
-        let when = moment::utc(at.get());
+        let when = moment::utc(at.as_millis());
         line(
             &mut out,
             "rebound",
@@ -150,7 +154,7 @@ fn failure_lines(out: &mut String, failure: &RunFailure) {
     line(
         out,
         "failed",
-        &format!("in {state}{}, {}", node.unwrap_or_default(), moment::utc(failure.at.get())),
+        &format!("in {state}{}, {}", node.unwrap_or_default(), moment::utc(failure.at.as_millis())),
     );
     let Some(task) = &failure.failure else {
         line(out, "", &format!("{}: {}", failure.code, failure.message));

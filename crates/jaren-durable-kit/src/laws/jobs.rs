@@ -8,7 +8,7 @@ use jaren_durable::{
     Address, Batch, Body, Claim, Job, JobCounts, JobExpected, JobState, JobUpdate, JobWrite, JobsQuery,
     LeaseCondition, NewJob, Outcome, RefusalKind, Storage, StorageErrorKind,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::value;
 
 use crate::steps::{
@@ -94,7 +94,7 @@ pub async fn a_lease_holds_until_it_ends_or_is_given_back(storage: Arc<dyn Stora
     assert_eq!((x.now.state, x.now.attempts, x.now.generation, x.version), (JobState::Leased, 1, 1, 2));
     let lease = x.now.lease.as_ref().expect("it is leased");
     assert_eq!((&*lease.token, &*lease.owner), ("secret", "kit"));
-    assert_eq!(lease.until.get() - x.updated.get(), HOUR);
+    assert_eq!(lease.until.as_millis() - x.updated.as_millis(), HOUR);
     assert_eq!(job(&storage, "x").await.as_ref(), Some(&x));
     assert!(claim(&storage, HOUR, &["two"]).await.is_empty());
 
@@ -151,7 +151,7 @@ pub async fn leases_and_versions_are_conditions_of_a_batch(storage: Arc<dyn Stor
 pub async fn claims_take_what_is_due_in_order(storage: Arc<dyn Storage>) {
     let made = |id: &str, priority: i32, run_at: i64| {
         let mut job = new(id);
-        (job.priority, job.run_at) = (priority, Millis::new(run_at));
+        (job.priority, job.run_at) = (priority, Timestamp::from_millis(run_at));
         job
     };
     let mut stranger = new("stranger");

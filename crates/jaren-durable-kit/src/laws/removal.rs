@@ -7,7 +7,7 @@ use jaren_durable::{
     Address, Commit, CommitError, Family, Removal, Retention, Seq, Session, SessionError, SessionsQuery,
     Singleton, Storage, StorageErrorKind, Upkeep, remove_all, subscribe, tail,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::value;
 
 use crate::steps::{
@@ -139,13 +139,16 @@ pub async fn sessions_are_removed_by_age(storage: Arc<dyn Upkeep>) {
     }
     commit(&plain, labelling(after("b", 3), &[("status", Some("waiting"))])).await;
     let done = || SessionsQuery::kind("kit").label("status", "done").limit(1);
-    assert_eq!(remove_all(&*storage, done(), Millis::new(0)).await.unwrap(), 0);
+    assert_eq!(remove_all(&*storage, done(), Timestamp::from_millis(0)).await.unwrap(), 0);
     tokio::time::sleep(Duration::from_millis(2)).await;
     let old = plain.session(id("d")).await.unwrap().expect("it exists").updated;
-    let end = Millis::new(old.get() + 1);
+    let end = Timestamp::from_millis(old.as_millis() + 1);
     assert_eq!(remove_all(&*storage, done(), end).await.unwrap(), 3);
     assert_eq!(head(&plain, "b").await, Some(4));
     assert!(names(&plain).await.is_empty());
-    assert_eq!(remove_all(&*storage, SessionsQuery::all(), Millis::new(i64::MAX)).await.unwrap(), 1);
+    assert_eq!(
+        remove_all(&*storage, SessionsQuery::all(), Timestamp::from_millis(i64::MAX)).await.unwrap(),
+        1
+    );
     assert!(storage.integrity().await.unwrap().is_clean());
 }

@@ -6,7 +6,7 @@ use jaren_durable::{
     Address, At, Batch, Body, Claim, Family, FamilyQuery, JobWrite, Keep, NewJob, Published, Retention, Seq,
     Session, SessionsQuery, Singleton, Storage, StorageErrorKind, Upkeep, prune_all, subscribe,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
 use crate::steps::{after, base, base_of, commit, create, delta, head, id, retire, value, value_at, writing};
@@ -131,8 +131,8 @@ pub async fn pruning_takes_from_one_session_only(storage: Arc<dyn Upkeep>) {
         plain.apply(vec![change("a"), change("b")]).await.unwrap();
     }
     let log = plain.changes(id("b"), Seq::ZERO, 1000).await.unwrap();
-    let far = Keep::Since(Millis::new(i64::MAX));
-    assert_eq!(storage.prune(id("a"), Keep::Since(Millis::new(0))).await.unwrap().commits, 0);
+    let far = Keep::Since(Timestamp::from_millis(i64::MAX));
+    assert_eq!(storage.prune(id("a"), Keep::Since(Timestamp::from_millis(0))).await.unwrap().commits, 0);
     assert_eq!(storage.prune(id("a"), far).await.unwrap().oldest, Seq::new(50));
     assert_eq!(value(&plain, "a", &newest).await, Some(state(50)));
     assert_eq!(plain.changes(id("b"), Seq::ZERO, 1000).await.unwrap(), log);

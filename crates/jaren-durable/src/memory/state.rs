@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 
 use crate::records::Replay;
 use crate::{
@@ -33,7 +33,7 @@ struct Kept {
     number: u64,
     kind: Arc<str>,
     labels: Labels,
-    created: Millis,
+    created: Timestamp,
     /// Commits that were pruned: those numbered up to it.
     pruned: u64,
     commits: Vec<Commit>,
@@ -51,7 +51,7 @@ struct Document {
 }
 
 impl State {
-    pub(super) fn apply(&mut self, batch: &Batch, time: Millis) -> Outcome {
+    pub(super) fn apply(&mut self, batch: &Batch, time: Timestamp) -> Outcome {
         match self.check(batch, time) {
             Err(outcome) => outcome,
             Ok(labels) => {
@@ -64,7 +64,7 @@ impl State {
     }
 
     /// All conditions, before anything is written. Answers the new labels of each session.
-    fn check(&self, batch: &Batch, time: Millis) -> Result<Vec<Labels>, Outcome> {
+    fn check(&self, batch: &Batch, time: Timestamp) -> Result<Vec<Labels>, Outcome> {
         batch.check().map_err(Outcome::Refused)?;
         for part in &batch.sessions {
             let found = self.head(&part.session);
@@ -92,7 +92,7 @@ impl State {
         part.labels_over(kept.map_or(&Labels::new(), |kept| &kept.labels))
     }
 
-    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Millis) -> Seq {
+    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Timestamp) -> Seq {
         let number = *self.numbers.entry(part.session.clone()).or_insert_with(|| {
             self.last_number += 1;
             self.last_number
@@ -316,7 +316,7 @@ impl Kept {
         all.iter().rev().find(|one| one.created <= at && one.retired.is_none_or(|retired| at < retired))
     }
 
-    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Millis) -> Seq {
+    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Timestamp) -> Seq {
         let seq = self.head().next();
         let mut commit = Commit::new(seq, time);
         commit.labels.clone_from(&part.labels);

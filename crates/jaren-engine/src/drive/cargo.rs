@@ -1,7 +1,7 @@
 //! What one commit carries, and how its outcome is settled when somebody else committed or the reply was lost.
 
 use jaren_durable::{CommitError, Draft, Retry, Session};
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, digest};
 
 use crate::core::{Consumed, Snapshot};
@@ -37,7 +37,7 @@ pub(super) struct Cargo {
     /// Why the attempt ends here.
     pub(super) failure: Option<RunFailure>,
     pub(super) status: RunStatus,
-    pub(super) at: Millis,
+    pub(super) at: Timestamp,
 }
 
 /// How a commit ended.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use jaren_durable::{BoxFuture, Session};
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Str, Value};
 use tokio::runtime::Handle;
 
@@ -182,7 +182,7 @@ impl Ledger {
     }
 
     /// Sends the next commit on its way, if there is one to send and none in flight.
-    pub(super) fn launch(&mut self, at: Millis) {
+    pub(super) fn launch(&mut self, at: Timestamp) {
         if self.flight.is_some() || !self.unsaved() {
             return;
         }
@@ -194,7 +194,7 @@ impl Ledger {
         }))));
     }
 
-    fn load(&mut self, at: Millis) -> Cargo {
+    fn load(&mut self, at: Timestamp) -> Cargo {
         let staged = self.staged.pop_front();
         let failure = if self.staged.is_empty() { self.untold.take() } else { None };
         let (snapshot, saves, claims, mut consumed) = match staged {

@@ -7,7 +7,7 @@ mod pilot;
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -117,7 +117,7 @@ pub enum Status {
         /// The event types that move it, in document order.
         events: Vec<String>,
         /// When time moves it.
-        deadline: Option<Millis>,
+        deadline: Option<Timestamp>,
     },
     /// The run is done.
     Done {

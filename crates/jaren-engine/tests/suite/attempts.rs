@@ -70,12 +70,11 @@ async fn a_failed_attempt_is_tried_again_when_the_clock_has_passed_its_pause() {
             let (failed, pause) = pause(&mut records).await;
             assert_eq!((failed, calls.load(Ordering::SeqCst)), (attempt, attempt));
             assert!(pause <= Duration::from_secs(10 << (attempt - 1)));
-            let pause = i64::try_from(pause.as_millis()).unwrap();
             // A moment before its end nothing has happened.
-            world.clock.advance(pause - 1);
+            world.clock.advance(pause - Duration::from_millis(1));
             tokio::task::yield_now().await;
             assert_eq!(calls.load(Ordering::SeqCst), attempt);
-            world.clock.advance(1);
+            world.clock.advance(Duration::from_millis(1));
             assert!(
                 matches!(records.recv().await, Some(Record::Started { attempt: next, .. }) if next == attempt + 1)
             );
@@ -149,7 +148,7 @@ async fn a_drive_that_ends_in_a_pause_loses_the_pause_and_nothing_else() {
         let (driving, mut records) = driven(engine.open("r").await.unwrap(), Drive::new());
         let (attempt, _) = pause(&mut records).await; // it was started without the clock having moved
         assert_eq!((attempt, calls.load(Ordering::SeqCst)), (1, 2));
-        world.clock.advance(10_000);
+        world.clock.advance(Duration::from_millis(10_000));
         assert_eq!(driving.await.unwrap().0.unwrap(), done(value!(2)));
     }
 }
@@ -244,10 +243,10 @@ async fn an_attempt_ends_with_its_time_limit() {
             }
         };
         assert_eq!(limit, Some(Duration::from_secs(30)));
-        world.clock.advance(29_999);
+        world.clock.advance(Duration::from_millis(29_999));
         tokio::task::yield_now().await;
         assert!(!driving.is_finished());
-        world.clock.advance(1);
+        world.clock.advance(Duration::from_millis(1));
         match (driving.await.unwrap().0, expected) {
             (Ok(status), Some(expected)) => assert_eq!(status, done(value!(expected))),
             (Err(error), None) => assert_eq!(error.failure().unwrap().code.as_deref(), Some("JE0008")),
@@ -283,7 +282,7 @@ async fn a_deaf_attempt_is_dropped_after_the_grace() {
         .retry(Retries::times(1).backoff(Duration::ZERO, Duration::ZERO));
     let (driving, mut records) = driven(started(&world.engine_with(tasks), one("deaf")).await, Drive::new());
     while !matches!(records.recv().await, Some(Record::Started { .. })) {}
-    world.clock.advance(1_000);
+    world.clock.advance(Duration::from_millis(1_000));
     assert_eq!(driving.await.unwrap().0.unwrap(), done(Value::Null));
     assert_eq!(*log.lock().unwrap(), ["dropped", "again", "dropped"]);
 }
@@ -296,7 +295,7 @@ async fn a_blocking_handler_is_waited_for_before_it_is_tried_again() {
     tasks
         .add_blocking("block", "1", move |context: TaskContext, (): (), input: f64| {
             if context.attempt == 1 {
-                clock.advance(10_000); // its time is over
+                clock.advance(Duration::from_millis(10_000)); // its time is over
                 while !context.cancel.is_cancelled() {
                     std::thread::yield_now();
                 }

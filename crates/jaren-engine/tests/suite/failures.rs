@@ -8,7 +8,7 @@ use jaren_engine::{
     Drive, ErrorKind, Event, Failure, Observer, Record, Retries, Retry, RunStatus, Start, Status,
     TaskContext, Tasks,
 };
-use jaren_host::{Clock, Millis};
+use jaren_host::{Clock, Timestamp};
 use jaren_json::{Value, value};
 
 use crate::faulty::{Fault, Faulty};
@@ -41,7 +41,10 @@ async fn a_failure_is_stored_and_the_run_can_be_driven_again() {
         assert_eq!(view.status, RunStatus::Failed);
         let failure = view.failure.unwrap();
         assert_eq!((&*failure.code, failure.node.as_deref()), ("JF2006", Some("task")));
-        assert_eq!((failure.state.as_deref(), failure.at), (Some("/states/begin"), Millis::new(1_000)));
+        assert_eq!(
+            (failure.state.as_deref(), failure.at),
+            (Some("/states/begin"), Timestamp::from_millis(1_000))
+        );
         let said = failure.failure.unwrap();
         assert_eq!((said.code.as_deref(), said.message), (Some("E1"), format!("call {call}")));
     }
@@ -221,9 +224,9 @@ async fn a_panic_while_a_handler_is_dropped_is_a_failure_of_its_node() {
 struct Brittle(Arc<AtomicBool>);
 
 impl Clock for Brittle {
-    fn now(&self) -> Millis {
+    fn now(&self) -> Timestamp {
         assert!(!self.0.swap(false, Ordering::Relaxed), "the clock broke");
-        Millis::new(1_000)
+        Timestamp::from_millis(1_000)
     }
 }
 

@@ -1,13 +1,14 @@
 //! Runs that are bound to another document: what is carried over, what is refused, and what is kept of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jaren_durable::Storage;
 use jaren_engine::{
     CancellationToken, Drive, EngineError, ErrorKind, Event, Failure, Rebind, RunStatus, Start, Status,
     TaskContext, Tasks,
 };
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
 use crate::faulty::{Fault, Faulty};
@@ -46,11 +47,11 @@ async fn a_waiting_run_goes_on_under_the_new_document() {
         let states = states.with("wait", wait);
         first.into_iter().chain(states.iter().map(|(name, state)| (name.to_owned(), state.clone()))).collect()
     });
-    world.clock.advance(500);
+    world.clock.advance(Duration::from_millis(500));
     let engine = world.engine();
     let rebound = engine.rebind("r", rebind(new.clone()).attachment(value!("b"))).await.unwrap();
     assert_eq!((&*rebound.actor, &*rebound.reason), ("ann", "the approval got a new name"));
-    assert_eq!((rebound.at, rebound.generation), (Millis::new(1_500), old.generation + 1));
+    assert_eq!((rebound.at, rebound.generation), (Timestamp::from_millis(1_500), old.generation + 1));
     assert_eq!((&*rebound.from.revision, &*rebound.to.revision), ("test/1", "test/2"));
     assert_ne!(rebound.from.digest, rebound.to.digest);
 
@@ -58,7 +59,7 @@ async fn a_waiting_run_goes_on_under_the_new_document() {
     assert_eq!((view.status, &*view.state, &*view.revision), (RunStatus::Waiting, "/states/wait", "test/2"));
     assert_eq!(
         (view.events, view.deadline),
-        (vec!["approve".into(), "again".into()], Some(Millis::new(91_000)))
+        (vec!["approve".into(), "again".into()], Some(Timestamp::from_millis(91_000)))
     );
     assert_eq!((view.document, view.attachment), (new.clone(), value!("b")));
     assert_eq!((view.data, view.results, view.visits), (old.data, old.results, old.visits));
@@ -69,7 +70,7 @@ async fn a_waiting_run_goes_on_under_the_new_document() {
     let error = engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Changed);
     let mut run = engine.open("r").await.unwrap();
-    world.clock.advance(60_000); // the old deadline
+    world.clock.advance(Duration::from_millis(60_000)); // the old deadline
     assert!(matches!(run.drive(Drive::new().without_timers()).await.unwrap(), Status::Waiting { .. }));
     let _ = engine.send("r", Event::new("approve", Value::Null)).await.unwrap();
     assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(3)));
@@ -98,13 +99,13 @@ async fn a_delay_comes_and_goes_with_the_document() {
             revised(&waiting(), |states| states.with("wait", Value::Object(wait.build())))
         };
         world.engine().rebind("r", rebind(with(&after))).await.unwrap();
-        assert_eq!(world.view("r").await.deadline, deadline.map(Millis::new));
+        assert_eq!(world.view("r").await.deadline, deadline.map(Timestamp::from_millis));
         // And back: a new delay counts from when the wait was entered.
-        world.clock.advance(3);
+        world.clock.advance(Duration::from_millis(3));
         world.engine().rebind("r", rebind(waiting())).await.unwrap();
         let view = world.view("r").await;
-        assert_eq!((view.deadline, view.rebinds.len()), (Some(Millis::new(61_000)), 2));
-        world.clock.advance(60_000);
+        assert_eq!((view.deadline, view.rebinds.len()), (Some(Timestamp::from_millis(61_000)), 2));
+        world.clock.advance(Duration::from_millis(60_000));
         let mut run = world.engine().open("r").await.unwrap();
         assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
         assert_eq!(world.view("r").await.state, "/states/late");
@@ -269,7 +270,7 @@ async fn a_parked_drive_takes_the_new_document() {
         )
     });
     world.engine().rebind("r", rebind(new)).await.unwrap();
-    world.clock.advance(5);
+    world.clock.advance(Duration::from_millis(5));
     assert_eq!(driving.await.unwrap().unwrap(), done(value!(2)));
     assert_eq!(world.view("r").await.state, "/states/end");
 }

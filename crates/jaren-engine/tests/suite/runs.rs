@@ -2,7 +2,7 @@
 
 use jaren_durable::{Session, SessionId, Singleton};
 use jaren_engine::{Drive, ErrorKind, RunStatus, RunView, RunsQuery, Start, Status, Tasks, runs};
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
 use crate::support::{World, chain, done, waiting};
@@ -157,7 +157,7 @@ async fn a_view_tells_everything() {
     let view = world.view("r").await;
     assert_eq!((view.status, &*view.state), (RunStatus::Running, "/states/begin"));
     let status = run.drive(Drive::new().without_timers()).await.unwrap();
-    let deadline = Some(Millis::new(61_000));
+    let deadline = Some(Timestamp::from_millis(61_000));
     assert_eq!(status, Status::Waiting { events: vec!["ok".into(), "again".into()], deadline });
 
     let view = world.view("r").await;

@@ -7,7 +7,7 @@ use jaren_durable::{MemoryStorage, Storage};
 use jaren_engine::{
     Drive, Engine, EngineError, Failure, Record, Retries, RunView, Start, Status, TaskContext, Tasks,
 };
-use jaren_host::{ManualClock, Millis};
+use jaren_host::{ManualClock, Timestamp};
 use jaren_json::{Value, value};
 
 /// Everything that happened, for assertions.
@@ -37,7 +37,11 @@ impl World {
     }
 
     pub(crate) fn over(storage: Arc<dyn Storage>) -> Self {
-        World { storage, clock: Arc::new(ManualClock::new(Millis::new(1_000))), log: Log::default() }
+        World {
+            storage,
+            clock: Arc::new(ManualClock::new(Timestamp::from_millis(1_000))),
+            log: Log::default(),
+        }
     }
 
     pub(crate) fn tasks(&self) -> Tasks {

@@ -1,7 +1,9 @@
 //! Deadlines by the host's clock, and events that come before them.
 
+use std::time::Duration;
+
 use jaren_engine::{Drive, Engine, Event, RunStatus, Start, Status};
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
 use crate::support::{World, done, waiting};
@@ -15,12 +17,14 @@ async fn a_deadline_is_answered_or_waited_for() {
     let world = World::new();
     let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
     let status = run.drive(Drive::new().without_timers()).await.unwrap();
-    assert!(matches!(status, Status::Waiting { deadline: Some(at), .. } if at == Millis::new(61_000)));
+    assert!(
+        matches!(status, Status::Waiting { deadline: Some(at), .. } if at == Timestamp::from_millis(61_000))
+    );
     // Not yet.
-    world.clock.set(Millis::new(60_999));
+    world.clock.set(Timestamp::from_millis(60_999));
     assert!(matches!(run.drive(Drive::new().without_timers()).await.unwrap(), Status::Waiting { .. }));
     // Now, for whoever comes first.
-    world.clock.set(Millis::new(61_000));
+    world.clock.set(Timestamp::from_millis(61_000));
     let mut other = engine(&world).open("r").await.unwrap();
     assert_eq!(other.drive(Drive::new().without_timers()).await.unwrap(), done(value!(2)));
     assert_eq!(world.view("r").await.state, "/states/late");
@@ -33,10 +37,10 @@ async fn a_parked_drive_wakes_when_the_clock_reaches_its_deadline() {
     let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
     let driving = tokio::spawn(async move { run.drive(Drive::new()).await.unwrap() });
     for _ in 0..5 {
-        tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
         assert!(!driving.is_finished(), "the host's clock stands still");
     }
-    world.clock.advance(60_000);
+    world.clock.advance(Duration::from_millis(60_000));
     assert_eq!(driving.await.unwrap(), done(value!(2)));
     assert_eq!(world.view("r").await.state, "/states/late");
 }
@@ -50,10 +54,10 @@ async fn days_pass_in_an_instant() {
     while world.view("r").await.status != RunStatus::Waiting {
         tokio::task::yield_now().await;
     }
-    world.clock.advance(59_999);
+    world.clock.advance(Duration::from_millis(59_999));
     tokio::task::yield_now().await;
     assert!(!driving.is_finished());
-    world.clock.advance(86_400_000);
+    world.clock.advance(Duration::from_millis(86_400_000));
     assert_eq!(driving.await.unwrap(), done(value!(2)));
 }
 
@@ -62,7 +66,7 @@ async fn a_parked_drive_notices_an_event_of_another_engine() {
     let world = World::new();
     let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
     let driving = tokio::spawn(async move { run.drive(Drive::new()).await.unwrap() });
-    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
     let _ = engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
     assert_eq!(driving.await.unwrap(), done(value!(3)));
 }
@@ -76,7 +80,7 @@ async fn two_parked_drives_agree_on_who_moves_the_run() {
         tokio::spawn(async move { engine.open("r").await.unwrap().drive(Drive::new()).await })
     };
     let (one, other) = (park(), park());
-    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
     let _ = engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
     let mut fenced = 0;
     for ended in [one.await.unwrap(), other.await.unwrap()] {
@@ -108,7 +112,7 @@ async fn a_clock_that_was_set_back_stops_nothing() {
     let world = World::new();
     let mut run = engine(&world).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
     run.drive(Drive::new().without_timers()).await.unwrap();
-    world.clock.set(Millis::new(0));
+    world.clock.set(Timestamp::from_millis(0));
     let _ = engine(&world).send("r", Event::new("ok", value!(true))).await.unwrap();
     assert_eq!(run.drive(Drive::new().without_timers()).await.unwrap(), done(value!(3)));
 }

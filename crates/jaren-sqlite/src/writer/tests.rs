@@ -106,10 +106,10 @@ fn the_settings_that_durability_rests_on_are_in_force() {
 struct Witness(std::sync::Mutex<Vec<Option<String>>>);
 
 impl Clock for Witness {
-    fn now(&self) -> jaren_host::Millis {
+    fn now(&self) -> jaren_host::Timestamp {
         let name = std::thread::current().name().map(str::to_owned);
         self.0.lock().unwrap().push(name);
-        jaren_host::Millis::new(0)
+        jaren_host::Timestamp::from_millis(0)
     }
 }
 
@@ -165,9 +165,9 @@ fn a_runtime_of_one_thread_never_waits_for_the_disk() {
 struct Breaking(AtomicUsize);
 
 impl Clock for Breaking {
-    fn now(&self) -> jaren_host::Millis {
+    fn now(&self) -> jaren_host::Timestamp {
         assert_ne!(self.0.fetch_add(1, Ordering::Relaxed), 1, "the clock breaks");
-        jaren_host::Millis::new(0)
+        jaren_host::Timestamp::from_millis(0)
     }
 }
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use jaren_host::Millis;
+use jaren_host::Timestamp;
 
 use super::State;
 use crate::{Batch, Claim, Job, JobConflict, JobCounts, JobExpected, JobWrite, JobsQuery, Page, limits};
 
 impl State {
-    pub(super) fn check_jobs(&self, batch: &Batch, now: Millis) -> Result<(), JobConflict> {
+    pub(super) fn check_jobs(&self, batch: &Batch, now: Timestamp) -> Result<(), JobConflict> {
         for lease in &batch.leases {
             let expected = JobExpected::Lease(lease.token.clone());
             Job::check(self.jobs.get(&lease.job), &lease.job, &expected, now)?;
@@ -25,7 +25,7 @@ impl State {
     }
 
     /// Writes what was checked, and answers which of the enqueued jobs are new.
-    pub(super) fn write_jobs(&mut self, writes: &[JobWrite], time: Millis) -> Vec<bool> {
+    pub(super) fn write_jobs(&mut self, writes: &[JobWrite], time: Timestamp) -> Vec<bool> {
         let mut enqueued = Vec::new();
         for write in writes {
             match write {
@@ -49,7 +49,7 @@ impl State {
         enqueued
     }
 
-    pub(in super::super) fn claim(&mut self, claim: &Claim, time: Millis) -> Vec<Job> {
+    pub(in super::super) fn claim(&mut self, claim: &Claim, time: Timestamp) -> Vec<Job> {
         let kinds: HashSet<&Arc<str>> = claim.kinds.iter().collect();
         let due = |job: &&Job| kinds.contains(&job.kind) && job.ready_at().is_some_and(|ready| ready <= time);
         let mut jobs: Vec<&Job> = self.jobs.values().filter(due).collect();
