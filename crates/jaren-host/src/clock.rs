@@ -1,11 +1,12 @@
 //! Time: what a clock shows, and clocks.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::task::{Poll, Waker};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
 /// A point in time: milliseconds since 1970-01-01T00:00:00Z.
@@ -91,14 +92,22 @@ impl Clock for SystemClock {
 #[derive(Debug, Default)]
 pub struct ManualClock {
     now: AtomicI64,
-    /// Who waits for a time to come; all of them are woken by each move, and look.
-    waiting: Mutex<Vec<Waker>>,
+    waiting: Mutex<Waiting>,
+}
+
+/// Who waits for a time of a clock to come; all of them are woken by each move, and look.
+#[derive(Debug, Default)]
+struct Waiting {
+    wakers: BTreeMap<u64, Waker>,
+    /// The number that the next one gets.
+    next: u64,
 }
 
 impl ManualClock {
     /// A clock that stands at this time.
     pub const fn new(now: Timestamp) -> Self {
-        Self { now: AtomicI64::new(now.0), waiting: Mutex::new(Vec::new()) }
+        let waiting = Waiting { wakers: BTreeMap::new(), next: 0 };
+        Self { now: AtomicI64::new(now.0), waiting: Mutex::new(waiting) }
     }
 
     /// Moves it on.
@@ -116,8 +125,12 @@ impl ManualClock {
     }
 
     fn wake(&self) {
-        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        waiting.into_iter().for_each(Waker::wake);
+        let wakers = std::mem::take(&mut self.waiting().wakers);
+        wakers.into_values().for_each(Waker::wake);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -127,17 +140,44 @@ impl Clock for ManualClock {
     }
 
     fn reaching(&self, at: Timestamp) -> Option<Reaching<'_>> {
-        Some(Box::pin(poll_fn(move |context| {
-            // The lock is held over the look, so that no move between the two is missed.
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            if self.now() >= at {
-                return Poll::Ready(());
-            }
-            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                waiting.push(context.waker().clone());
-            }
-            Poll::Pending
-        })))
+        Some(Box::pin(ReachingTime { clock: self, at, number: None }))
+    }
+}
+
+/// Waits for a time of a clock; once it is dropped nobody is woken for it.
+struct ReachingTime<'a> {
+    clock: &'a ManualClock,
+    at: Timestamp,
+    /// Under which its waker is kept.
+    number: Option<u64>,
+}
+
+impl Future for ReachingTime<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // The lock is held over the look, so that no move between the two is missed.
+        let mut waiting = self.clock.waiting();
+        if self.clock.now() >= self.at {
+            return Poll::Ready(());
+        }
+        let number = self.number.unwrap_or(waiting.next);
+        waiting.next = waiting.next.max(number.saturating_add(1));
+        let before = waiting.wakers.insert(number, context.waker().clone());
+        // A waker may own what waits, and whatever ends with it must find the lock free.
+        drop(waiting);
+        drop(before);
+        self.number = Some(number);
+        Poll::Pending
+    }
+}
+
+impl Drop for ReachingTime<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            let waker = self.clock.waiting().wakers.remove(&number);
+            drop(waker); // with the lock free
+        }
     }
 }
 
@@ -173,7 +213,7 @@ mod tests {
         }
         let woken = std::sync::Arc::new(Woken(AtomicI64::new(0)));
         let waker = Waker::from(woken.clone());
-        let mut context = std::task::Context::from_waker(&waker);
+        let mut context = Context::from_waker(&waker);
         let clock = ManualClock::new(Timestamp::from_millis(10));
         let mut reaching = clock.reaching(Timestamp::from_millis(20)).unwrap();
         for (step, woken_after, done) in [(0, 1, false), (9, 2, false), (1, 3, true)] {
@@ -185,6 +225,11 @@ mod tests {
                 assert_eq!(reaching.as_mut().poll(&mut context), Poll::Ready(()));
             }
         }
+        for _ in 0..3 {
+            let mut dropped = clock.reaching(Timestamp::from_millis(99)).unwrap();
+            assert_eq!(dropped.as_mut().poll(&mut context), Poll::Pending);
+        }
+        assert!(clock.waiting().wakers.is_empty(), "who no longer waits is forgotten");
         assert!(SystemClock.reaching(Timestamp::from_millis(0)).is_none());
     }
 

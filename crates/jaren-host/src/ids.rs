@@ -8,7 +8,10 @@ use crate::{Clock, Random, SystemClock, SystemRandom};
 
 /// Mints ids.
 pub trait Ids: Send + Sync + fmt::Debug + 'static {
-    /// A new id: the prefix, an underscore and a part that was never minted before, as in `run_01j…`.
+    /// A new id: the prefix, an underscore and a part that this value never minted before, as in `run_01j…`.
+    ///
+    /// Ids that outlive a process must differ from those of every other one, too. That is the implementation's to see to:
+    /// [`SortableIds`] does, and [`CountingIds`] begins anew wherever it is made.
     fn mint(&self, prefix: &str) -> String;
 }
 
@@ -66,7 +69,7 @@ impl Ids for SortableIds {
     }
 }
 
-/// Ids that count, for tests: `run_1`, `run_2`, `effect_3`.
+/// Ids that count, for tests: `run_1`, `run_2`, `effect_3`. Two of these mint the same ids.
 #[derive(Debug, Default)]
 pub struct CountingIds(AtomicU64);
 

@@ -148,7 +148,7 @@ async fn a_drive_that_ends_in_a_pause_loses_the_pause_and_nothing_else() {
         let (driving, mut records) = driven(engine.open("r").await.unwrap(), Drive::new());
         let (attempt, _) = pause(&mut records).await; // it was started without the clock having moved
         assert_eq!((attempt, calls.load(Ordering::SeqCst)), (1, 2));
-        world.clock.advance(Duration::from_millis(10_000));
+        world.clock.advance(Duration::from_secs(10));
         assert_eq!(driving.await.unwrap().0.unwrap(), done(value!(2)));
     }
 }
@@ -282,7 +282,7 @@ async fn a_deaf_attempt_is_dropped_after_the_grace() {
         .retry(Retries::times(1).backoff(Duration::ZERO, Duration::ZERO));
     let (driving, mut records) = driven(started(&world.engine_with(tasks), one("deaf")).await, Drive::new());
     while !matches!(records.recv().await, Some(Record::Started { .. })) {}
-    world.clock.advance(Duration::from_millis(1_000));
+    world.clock.advance(Duration::from_secs(1));
     assert_eq!(driving.await.unwrap().0.unwrap(), done(Value::Null));
     assert_eq!(*log.lock().unwrap(), ["dropped", "again", "dropped"]);
 }
@@ -295,7 +295,7 @@ async fn a_blocking_handler_is_waited_for_before_it_is_tried_again() {
     tasks
         .add_blocking("block", "1", move |context: TaskContext, (): (), input: f64| {
             if context.attempt == 1 {
-                clock.advance(Duration::from_millis(10_000)); // its time is over
+                clock.advance(Duration::from_secs(10)); // its time is over
                 while !context.cancel.is_cancelled() {
                     std::thread::yield_now();
                 }

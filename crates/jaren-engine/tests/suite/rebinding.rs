@@ -70,7 +70,7 @@ async fn a_waiting_run_goes_on_under_the_new_document() {
     let error = engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Changed);
     let mut run = engine.open("r").await.unwrap();
-    world.clock.advance(Duration::from_millis(60_000)); // the old deadline
+    world.clock.advance(Duration::from_mins(1)); // the old deadline
     assert!(matches!(run.drive(Drive::new().without_timers()).await.unwrap(), Status::Waiting { .. }));
     let _ = engine.send("r", Event::new("approve", Value::Null)).await.unwrap();
     assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(3)));
@@ -105,7 +105,7 @@ async fn a_delay_comes_and_goes_with_the_document() {
         world.engine().rebind("r", rebind(waiting())).await.unwrap();
         let view = world.view("r").await;
         assert_eq!((view.deadline, view.rebinds.len()), (Some(Timestamp::from_millis(61_000)), 2));
-        world.clock.advance(Duration::from_millis(60_000));
+        world.clock.advance(Duration::from_mins(1));
         let mut run = world.engine().open("r").await.unwrap();
         assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
         assert_eq!(world.view("r").await.state, "/states/late");
