@@ -8,6 +8,8 @@ mod leftovers;
 mod length;
 mod links;
 mod manifests;
+mod paths;
+mod purity;
 mod ratchet;
 mod scan;
 
@@ -73,6 +75,7 @@ fn findings(root: &Path, sources: &[SourceFile]) -> Result<Vec<Finding>, Failure
     found.extend(links::check(root, sources));
     let metadata = workspace::metadata()?;
     found.extend(manifests::check(sources, &manifests::users(&metadata)));
+    found.extend(purity::check(sources, &purity::rules(&metadata)?));
     found.extend(docs::check(sources, &docs::library_crates(&metadata)));
     found.sort();
     Ok(found)
