@@ -81,8 +81,8 @@ macro_rules! forward_to {
     ($field:ident) => {
         $crate::forward_to! { @each $field;
             session(session: $crate::durable::SessionId) -> Option<$crate::durable::SessionRecord>;
-            document(session: $crate::durable::SessionId, address: $crate::durable::Address, at: $crate::durable::At) -> Option<$crate::durable::Stored>;
-            family(query: $crate::durable::FamilyQuery) -> $crate::durable::Page<$crate::durable::Stored>;
+            document(session: $crate::durable::SessionId, address: $crate::durable::Address, at: $crate::durable::At) -> Option<$crate::durable::StoredDocument>;
+            family(query: $crate::durable::FamilyQuery) -> $crate::durable::Page<$crate::durable::StoredDocument>;
             documents(query: $crate::durable::DocumentsQuery) -> $crate::durable::Page<$crate::durable::DocumentRecord>;
             sessions(query: $crate::durable::SessionsQuery) -> $crate::durable::Page<$crate::durable::SessionRecord>;
             changes(session: $crate::durable::SessionId, after: $crate::durable::Seq, limit: usize) -> Vec<$crate::durable::Commit>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jaren_durable::{
     Address, At, Batch, Body, DocumentRecord, DocumentsQuery, Expected, FamilyQuery, JobExpected, JobState,
     JobUpdate, JobWrite, JobsQuery, Keep, MemoryStorage, NewJob, Order, Outcome, Page, Retention, Scope, Seq,
-    SessionBatch, SessionRecord, SessionsQuery, Storage, StorageErrorKind, Stored, Upkeep, Write,
+    SessionBatch, SessionRecord, SessionsQuery, Storage, StorageErrorKind, StoredDocument, Upkeep, Write,
 };
 use jaren_host::Timestamp;
 
@@ -202,7 +202,7 @@ async fn compare_reads(draw: &mut Draw, subject: &Arc<dyn Storage>, oracle: &Arc
         (query.at, query.limit, query.scope) = (point, limit, draw.pick(&SCOPES));
         query.order = draw.pick(&[Order::Ascending, Order::Descending]);
         query.after = draw.once_in(2).then(|| "a".into());
-        let family = async |storage: &Arc<dyn Storage>| -> Result<Page<Stored>, StorageErrorKind> {
+        let family = async |storage: &Arc<dyn Storage>| -> Result<Page<StoredDocument>, StorageErrorKind> {
             storage.family(query.clone()).await.map_err(|error| error.kind())
         };
         assert_eq!(family(subject).await, family(oracle).await, "{place}, {query:?}");

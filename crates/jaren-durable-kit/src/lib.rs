@@ -133,7 +133,7 @@ macro_rules! laws {
             jobs::concurrent_claims_share_no_job
             jobs::jobs_are_listed_by_id
             jobs::jobs_are_counted_by_kind_and_state
-            publications::a_tail_is_complete_and_in_order
+            publications::a_follower_is_complete_and_in_order
             publications::nobody_who_commits_waits_for_a_subscriber
             publications::a_subscriber_that_joins_has_a_consistent_start
             publications::a_publication_has_whole_values_and_what_led_to_them

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jaren_durable::{
     Address, At, Batch, Body, Committed, Conflict, JobConflict, Outcome, Refusal, Retention, Seq,
-    SessionBatch, SessionId, Storage, Stored, Write,
+    SessionBatch, SessionId, Storage, StoredDocument, Write,
 };
 use jaren_json::{Value, delta};
 
@@ -99,7 +99,7 @@ pub(crate) async fn stored(
     name: &str,
     address: &Address,
     at: At,
-) -> Option<Stored> {
+) -> Option<StoredDocument> {
     storage.document(id(name), address.clone(), at).await.expect("a document is read")
 }
 

@@ -183,7 +183,7 @@ fn the_wrapper_that_breaks_nothing_passes() {
     let sound = || Broken::storage(Break::Nothing);
     run(conditions::two_sessions_change_together_or_not_at_all(sound()));
     run(jobs::leases_and_versions_are_conditions_of_a_batch(sound()));
-    run(publications::a_tail_is_complete_and_in_order(sound()));
+    run(publications::a_follower_is_complete_and_in_order(sound()));
     let storage = sound();
     run(histories::compare(1, 60, || storage.clone()));
 }

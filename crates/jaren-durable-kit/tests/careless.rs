@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity,
     Job, JobCounts, JobsQuery, Keep, MemoryStorage, Outcome, Page, Pruned, Removal, Seq, SessionId,
-    SessionRecord, SessionsQuery, Size, Storage, StorageError, Stored, Upkeep,
+    SessionRecord, SessionsQuery, Size, Storage, StorageError, StoredDocument, Upkeep,
 };
 use jaren_durable_kit::laws::{publications, removal, upkeep};
 use jaren_durable_kit::{forward_to, histories, run};
@@ -65,8 +65,8 @@ impl Storage for Storing {
 
     forward_to! { @each inner;
         session(session: SessionId) -> Option<SessionRecord>;
-        document(session: SessionId, address: Address, at: At) -> Option<Stored>;
-        family(query: FamilyQuery) -> Page<Stored>;
+        document(session: SessionId, address: Address, at: At) -> Option<StoredDocument>;
+        family(query: FamilyQuery) -> Page<StoredDocument>;
         documents(query: DocumentsQuery) -> Page<DocumentRecord>;
         sessions(query: SessionsQuery) -> Page<SessionRecord>;
         claim(claim: Claim) -> Vec<Job>;

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use jaren_json::Value;
 
-use crate::{Address, Retention, Scope, SessionError, Stored};
+use crate::{Address, Retention, Scope, SessionError, StoredDocument};
 
 /// Brings a value of an older schema version, which is given beside it, to the version of the definition.
 pub type Migrate = fn(value: Value, version: u32) -> Result<Value, Box<dyn Error + Send + Sync>>;
@@ -51,7 +51,7 @@ impl Form {
     }
 
     /// A stored value as this definition has it (durable A45); what is stored stays as it is.
-    pub(crate) fn read(&self, stored: &Stored) -> Result<Value, SessionError> {
+    pub(crate) fn read(&self, stored: &StoredDocument) -> Result<Value, SessionError> {
         if stored.version == self.version {
             return Ok(stored.value.clone());
         }
@@ -132,7 +132,7 @@ macro_rules! definition {
 
             /// A stored value as this definition has it: of its own schema version, or migrated to it. History is
             /// read through it, too (durable A47).
-            pub fn read(&self, stored: &Stored) -> Result<Value, SessionError> {
+            pub fn read(&self, stored: &StoredDocument) -> Result<Value, SessionError> {
                 self.0.read(stored)
             }
 

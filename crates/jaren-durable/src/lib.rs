@@ -12,11 +12,11 @@
 //!
 //! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
 //! let mut session = Session::create(storage.clone(), SessionId::new("order-7")?, "shop.order");
-//! let mut change = session.change();
-//! change.put(&ORDER, value!({"total": 12}));
-//! change.put_member(&NOTE, "first", value!({"text": "fragile"}));
-//! change.label("status", "open");
-//! session.commit(change).await?; // durable when it returns
+//! let mut draft = session.draft();
+//! draft.put(&ORDER, value!({"total": 12}));
+//! draft.put_member(&NOTE, "first", value!({"text": "fragile"}));
+//! draft.label("status", "open");
+//! session.commit(draft).await?; // durable when it returns
 //!
 //! let mut reader = Session::open(storage, SessionId::new("order-7")?).await?.expect("it was created");
 //! assert_eq!(reader.document(&ORDER).await?, Some(value!({"total": 12})));
@@ -33,7 +33,7 @@
 //! - Sequence numbers are per session and count from 1 without gaps.
 //! - A document is stored as a base or as a delta over the revisions before it; a reader never sees which.
 //! - Every commit keeps what it changed and when (the change log), until it is [pruned](Upkeep::prune).
-//! - Whoever [follows](tail()) a session, or [subscribes](subscribe()) to it, gets its commits in order and complete, and
+//! - Whoever [follows](follow()) a session, or [subscribes](subscribe()) to it, gets its commits in order and complete, and
 //!   costs those who commit nothing.
 //! - Jobs and the leases that fence them are rows beside the documents, written and compared by the same batches.
 //!
@@ -44,24 +44,29 @@
 //! and no job, and knows nothing of runs and effects.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod batch;
 mod body;
 mod error;
+mod follow;
 mod jobs;
 mod kinds;
 pub mod limits;
 mod memory;
 mod names;
-mod records;
 mod session;
 mod storage;
-mod tail;
 mod task;
 mod upkeep;
 
+pub use answers::{
+    At, BulkChange, Change, Commit, DeltaChain, DocumentRecord, DocumentsQuery, FamilyQuery, LabelChanges,
+    Labels, Order, Page, Replay, Revision, SessionRecord, SessionsQuery, StoredDocument,
+};
 pub use batch::{Batch, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write};
 pub use body::{Body, BodyError};
 pub use error::{Retry, StorageError, StorageErrorKind};
+pub use follow::{Follower, follow};
 pub use jobs::{
     Claim, Job, JobConflict, JobCounts, JobExpected, JobFound, JobState, JobUpdate, JobWrite, JobsQuery,
     Lease, LeaseCondition, NewJob,
@@ -69,16 +74,11 @@ pub use jobs::{
 pub use kinds::{Family, Migrate, Singleton};
 pub use memory::MemoryStorage;
 pub use names::{Address, InvalidName, Retention, Scope, Seq, SessionId};
-pub use records::{
-    At, BulkChange, Change, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, LabelChanges, Labels, Order,
-    Page, Replay, Revision, SessionRecord, SessionsQuery, Stored, Tail,
-};
 pub use session::{
     CommitError, Conversation, ConversationOwner, ConversationsQuery, Draft, Entry, NewEntry, NewTask,
     Publication, Published, PublishedDocument, Receipt, RecordError, Refreshed, Session, SessionError,
     Started, Subscription, TasksQuery, subscribe,
 };
 pub use storage::{BoxFuture, Storage};
-pub use tail::{Follower, tail};
 pub use task::{Abort, Task, TaskError, TaskOutcome, TaskState};
 pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Removal, Size, Upkeep, prune_all, remove_all};

@@ -14,7 +14,7 @@ use self::state::State;
 use crate::{
     Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity,
     Job, JobCounts, JobsQuery, Keep, Outcome, Page, Pruned, Removal, Retry, Seq, SessionId, SessionRecord,
-    SessionsQuery, Size, Storage, StorageError, StorageErrorKind, Stored, Upkeep,
+    SessionsQuery, Size, Storage, StorageError, StorageErrorKind, StoredDocument, Upkeep,
 };
 
 /// Sessions in memory, gone with the process: durable against nothing, otherwise under the same laws.
@@ -74,11 +74,11 @@ impl Storage for MemoryStorage {
         session: SessionId,
         address: Address,
         at: At,
-    ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>> {
+    ) -> BoxFuture<'_, Result<Option<StoredDocument>, StorageError>> {
         Box::pin(async move { self.state().document(&session, &address, at) })
     }
 
-    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
+    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<StoredDocument>, StorageError>> {
         Box::pin(async move { self.state().family(&query) })
     }
 

@@ -31,8 +31,8 @@ use self::view::{Known, View};
 use crate::kinds::Form;
 use crate::{
     Address, At, Batch, Commit, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Follower, Labels,
-    Order, Outcome, Page, Retry, Seq, SessionId, Singleton, Storage, StorageError, StorageErrorKind, Stored,
-    limits, tail,
+    Order, Outcome, Page, Retry, Seq, SessionId, Singleton, Storage, StorageError, StorageErrorKind,
+    StoredDocument, follow, limits,
 };
 
 /// A handle of one session. Any number may exist, in any process; the storage decides which commit is first.
@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// An empty change over the present view.
-    pub fn change(&self) -> Draft {
+    pub fn draft(&self) -> Draft {
         Draft::new(self.head)
     }
 
@@ -319,11 +319,11 @@ impl Session {
 
     /// The commits after this handle's view, as they become durable. Together they are a consistent start: what the
     /// handle reads now is the state that the first of them changes.
-    pub fn tail(&self) -> Follower {
-        tail(self.storage.clone(), self.id.clone(), self.head())
+    pub fn follow(&self) -> Follower {
+        follow(self.storage.clone(), self.id.clone(), self.head())
     }
 
-    /// Moves the view on by the one commit that follows it, as a [tail](Self::tail) brings it, so that the
+    /// Moves the view on by the one commit that follows it, as a [follower](Self::follow) brings it, so that the
     /// documents that this handle knows can be read as of each commit. Another commit than that is an error of kind
     /// `Invalid`, and changes nothing.
     pub fn adopt(&mut self, commit: &Commit) -> Result<(), SessionError> {
@@ -402,7 +402,7 @@ impl Session {
     }
 
     /// Reads a document as of the head; a session that does not exist has none.
-    async fn read(&self, address: &Address) -> Result<Option<Stored>, SessionError> {
+    async fn read(&self, address: &Address) -> Result<Option<StoredDocument>, SessionError> {
         let Some(head) = self.head else { return Ok(None) };
         let found = self.storage.document(self.id.clone(), address.clone(), At::Seq(head)).await;
         found.map_err(error::reading)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{
     Address, At, Batch, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Job, JobCounts,
-    JobsQuery, Outcome, Page, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, Stored,
+    JobsQuery, Outcome, Page, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, StoredDocument,
 };
 
 /// A boxed future, as a trait object's method returns it.
@@ -43,10 +43,10 @@ pub trait Storage: Send + Sync + Debug + 'static {
         session: SessionId,
         address: Address,
         at: At,
-    ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>>;
+    ) -> BoxFuture<'_, Result<Option<StoredDocument>, StorageError>>;
 
     /// The living members of a family at a point, in the byte order of their keys or against it.
-    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>>;
+    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<StoredDocument>, StorageError>>;
 
     /// The living documents of one scope or of all at a point, of all kinds: those of a scope in the order of their
     /// addresses, the scopes in an order of the storage's own.

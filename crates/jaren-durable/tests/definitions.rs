@@ -35,9 +35,9 @@ async fn open(storage: &Arc<dyn Storage>) -> Session {
 }
 
 async fn put(session: &mut Session, kind: &Singleton, value: Value) -> Result<Seq, CommitError> {
-    let mut change = session.change();
-    change.put(kind, value);
-    session.commit(change).await.map(|receipt| receipt.seq)
+    let mut draft = session.draft();
+    draft.put(kind, value);
+    session.commit(draft).await.map(|receipt| receipt.seq)
 }
 
 async fn stored_version(storage: &Arc<dyn Storage>) -> u32 {
@@ -107,21 +107,21 @@ async fn a_scope_ends_as_a_whole() {
     let storage = memory();
     let mut session = session(&storage);
     let (ours, theirs) = (Scope::Task(5), Scope::Task(6));
-    let mut change = session.change();
+    let mut draft = session.draft();
     for scope in [ours, theirs, Scope::Session] {
-        change.put(&NAME.within(scope), value!({"name": "x"}));
-        change.put_member(&NOTE.within(scope), "k", value!({"n": 1}));
-        change.put_member(&FACT.within(scope), "f", value!({"n": 1}));
+        draft.put(&NAME.within(scope), value!({"name": "x"}));
+        draft.put_member(&NOTE.within(scope), "k", value!({"n": 1}));
+        draft.put_member(&FACT.within(scope), "f", value!({"n": 1}));
     }
-    session.commit(change).await.unwrap();
+    session.commit(draft).await.unwrap();
     // One handle knows all of it, another nothing.
     let mut fresh = open(&storage).await;
-    let mut change = fresh.change();
-    change.put_member(&NOTE.within(ours), "late", value!({"n": 2}));
-    change.put(&NAME.within(ours), value!({"name": "y"}));
-    change.retire_scope(ours);
-    change.label("status", "done");
-    let seq = fresh.commit(change).await.unwrap().seq;
+    let mut draft = fresh.draft();
+    draft.put_member(&NOTE.within(ours), "late", value!({"n": 2}));
+    draft.put(&NAME.within(ours), value!({"name": "y"}));
+    draft.retire_scope(ours);
+    draft.label("status", "done");
+    let seq = fresh.commit(draft).await.unwrap().seq;
 
     let list = async |scope| storage.documents(DocumentsQuery::new(id(), scope)).await.unwrap().items.len();
     assert_eq!((list(ours).await, list(theirs).await, list(Scope::Session).await), (0, 3, 3));
@@ -141,9 +141,9 @@ async fn a_scope_ends_as_a_whole() {
         assert_eq!(handle.family(&NOTE.within(ours)).await.unwrap(), []);
         assert_eq!(handle.family(&NOTE).await.unwrap().len(), 1);
     }
-    let mut change = fresh.change();
-    change.retire_scope(Scope::Conversation(1));
-    assert_eq!(fresh.commit(change).await.unwrap().seq, seq, "an empty scope is no commit");
+    let mut draft = fresh.draft();
+    draft.retire_scope(Scope::Conversation(1));
+    assert_eq!(fresh.commit(draft).await.unwrap().seq, seq, "an empty scope is no commit");
 }
 
 // durable decision 4: bulk documents are read from the storage each time, whoever wrote them.
@@ -152,17 +152,17 @@ async fn a_handle_reads_bulk_documents_from_the_storage() {
     let storage = memory();
     let mut session = session(&storage);
     assert_eq!(session.member(&FACT, "f1").await.unwrap(), None);
-    let mut change = session.change();
+    let mut draft = session.draft();
     for n in 0..10 {
-        change.put_member(&FACT, &format!("f{n}"), value!({"n": n}));
+        draft.put_member(&FACT, &format!("f{n}"), value!({"n": n}));
     }
-    session.commit(change).await.unwrap();
+    session.commit(draft).await.unwrap();
     assert_eq!(session.member(&FACT, "f1").await.unwrap(), Some(value!({"n": 1})));
-    let mut change = session.change();
-    change.put_member(&FACT, "f1", value!({"n": 11}));
-    change.retire_member(&FACT, "f2");
-    change.retire_member(&FACT, "none");
-    session.commit(change).await.unwrap();
+    let mut draft = session.draft();
+    draft.put_member(&FACT, "f1", value!({"n": 11}));
+    draft.retire_member(&FACT, "f2");
+    draft.retire_member(&FACT, "none");
+    session.commit(draft).await.unwrap();
     assert_eq!(session.member(&FACT, "f1").await.unwrap(), Some(value!({"n": 11})));
     assert_eq!(session.member(&FACT, "f2").await.unwrap(), None);
     assert_eq!(session.family(&FACT).await.unwrap().len(), 9);
@@ -173,9 +173,9 @@ async fn a_handle_reads_bulk_documents_from_the_storage() {
     assert_eq!((keys, page.more), (vec!["f7", "f6", "f5"], true));
 
     let mut behind = open(&storage).await;
-    let mut change = session.change();
-    change.put_member(&FACT, "f1", value!({"n": 12}));
-    session.commit(change).await.unwrap();
+    let mut draft = session.draft();
+    draft.put_member(&FACT, "f1", value!({"n": 12}));
+    session.commit(draft).await.unwrap();
     let error = behind.member(&FACT, "f1").await.unwrap_err();
     assert!(matches!(error, SessionError::Outdated(_)), "{error}");
     behind.refresh().await.unwrap();

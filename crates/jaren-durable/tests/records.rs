@@ -41,9 +41,9 @@ fn new_task(conversation: u64) -> NewTask {
 async fn fresh() -> (Arc<dyn Storage>, Session) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let mut session = Session::create(storage.clone(), id(), "test");
-    let mut change = session.change();
-    assert_eq!(session.create_root_conversation(&mut change).await.unwrap(), 1);
-    commit(&mut session, change).await;
+    let mut draft = session.draft();
+    assert_eq!(session.create_root_conversation(&mut draft).await.unwrap(), 1);
+    commit(&mut session, draft).await;
     (storage, session)
 }
 
@@ -51,22 +51,22 @@ async fn reopen(storage: &Arc<dyn Storage>) -> Session {
     Session::open(storage.clone(), id()).await.unwrap().unwrap()
 }
 
-async fn commit(session: &mut Session, change: Draft) -> Seq {
-    session.commit(change).await.unwrap().seq
+async fn commit(session: &mut Session, draft: Draft) -> Seq {
+    session.commit(draft).await.unwrap().seq
 }
 
 /// A committed task of the root conversation.
 async fn task(session: &mut Session) -> Task {
-    let mut change = session.change();
-    let id = session.create_task(&mut change, new_task(1)).await.unwrap();
-    commit(session, change).await;
+    let mut draft = session.draft();
+    let id = session.create_task(&mut draft, new_task(1)).await.unwrap();
+    commit(session, draft).await;
     session.task(id).await.unwrap().unwrap()
 }
 
 async fn put(session: &mut Session, task: Task) -> Task {
-    let mut change = session.change();
-    session.put_task(&mut change, &task).await.unwrap();
-    commit(session, change).await;
+    let mut draft = session.draft();
+    session.put_task(&mut draft, &task).await.unwrap();
+    commit(session, draft).await;
     task
 }
 
@@ -75,27 +75,27 @@ async fn put(session: &mut Session, task: Task) -> Task {
 async fn ids_are_minted_once() {
     let (storage, mut session) = fresh().await;
     assert_eq!(session.head(), Seq::new(1));
-    let mut again = session.change();
+    let mut again = session.draft();
     let error = session.create_root_conversation(&mut again).await.unwrap_err();
     assert_eq!(error.to_string(), "id 1 already belongs to a conversation");
 
-    let mut dropped = session.change();
+    let mut dropped = session.draft();
     assert_eq!(session.mint(&mut dropped).await.unwrap(), 2);
-    let mut change = session.change();
+    let mut draft = session.draft();
     for expected in 2..=4 {
-        assert_eq!(session.mint(&mut change).await.unwrap(), expected);
+        assert_eq!(session.mint(&mut draft).await.unwrap(), expected);
     }
-    assert_eq!(commit(&mut session, change).await, Seq::new(2));
+    assert_eq!(commit(&mut session, draft).await, Seq::new(2));
     let mut other = reopen(&storage).await;
-    let mut change = other.change();
-    assert_eq!(other.mint(&mut change).await.unwrap(), 5);
-    commit(&mut other, change).await;
+    let mut draft = other.draft();
+    assert_eq!(other.mint(&mut draft).await.unwrap(), 5);
+    commit(&mut other, draft).await;
 
-    let mut change = session.change();
-    assert_eq!(session.mint(&mut change).await.unwrap(), 5, "the same, over an older view");
+    let mut draft = session.draft();
+    assert_eq!(session.mint(&mut draft).await.unwrap(), 5, "the same, over an older view");
     session.refresh().await.unwrap();
-    change.rebase(&session);
-    let refused = session.commit(change).await.unwrap_err();
+    draft.rebase(&session);
+    let refused = session.commit(draft).await.unwrap_err();
     assert!(matches!(refused, CommitError::Conflict(_)), "and so it cannot be carried over: {refused}");
 }
 
@@ -103,16 +103,16 @@ async fn ids_are_minted_once() {
 #[tokio::test]
 async fn ids_go_on_after_given_ones_until_they_are_exhausted() {
     let (_, mut session) = fresh().await;
-    let mut change = session.change();
-    session.reserve_id(&mut change, 100).await.unwrap();
-    assert_eq!(session.mint(&mut change).await.unwrap(), 101);
-    session.reserve_id(&mut change, 7).await.unwrap();
-    assert!(session.mint(&mut change).await.unwrap() > 101, "never backwards");
-    session.reserve_id(&mut change, (1 << 53) - 1).await.unwrap();
-    commit(&mut session, change).await;
+    let mut draft = session.draft();
+    session.reserve_id(&mut draft, 100).await.unwrap();
+    assert_eq!(session.mint(&mut draft).await.unwrap(), 101);
+    session.reserve_id(&mut draft, 7).await.unwrap();
+    assert!(session.mint(&mut draft).await.unwrap() > 101, "never backwards");
+    session.reserve_id(&mut draft, (1 << 53) - 1).await.unwrap();
+    commit(&mut session, draft).await;
     for _ in 0..2 {
-        let mut change = session.change();
-        let error = session.mint(&mut change).await.unwrap_err();
+        let mut draft = session.draft();
+        let error = session.mint(&mut draft).await.unwrap_err();
         assert!(matches!(error, RecordError::Exhausted) && error.to_string().contains("exhausted"));
     }
 }
@@ -121,20 +121,20 @@ async fn ids_go_on_after_given_ones_until_they_are_exhausted() {
 #[tokio::test]
 async fn entries_are_scanned_in_both_directions() {
     let (storage, mut session) = fresh().await;
-    let mut change = session.change();
+    let mut draft = session.draft();
     for kind in ["a", "b", "c", "d", "e"] {
-        session.append_entry(&mut change, 1, entry(kind)).await.unwrap();
+        session.append_entry(&mut draft, 1, entry(kind)).await.unwrap();
     }
-    commit(&mut session, change).await;
+    commit(&mut session, draft).await;
     let mut reader = reopen(&storage).await;
     let page = reader.entries(1, Order::Descending, None, 2).await.unwrap();
     let ids = |page: &jaren_durable::Page<jaren_durable::Entry>| -> Vec<u64> {
         page.items.iter().map(|entry| entry.id).collect()
     };
     assert_eq!((ids(&page), page.more), (vec![6, 5], true));
-    let mut change = session.change();
-    assert_eq!(session.append_entry(&mut change, 1, entry("f")).await.unwrap(), 7);
-    commit(&mut session, change).await;
+    let mut draft = session.draft();
+    assert_eq!(session.append_entry(&mut draft, 1, entry("f")).await.unwrap(), 7);
+    commit(&mut session, draft).await;
     reader.refresh().await.unwrap();
     let page = reader.entries(1, Order::Descending, Some(5), 2).await.unwrap();
     assert_eq!((ids(&page), page.more), (vec![4, 3], true));
@@ -148,20 +148,20 @@ async fn entries_are_scanned_in_both_directions() {
 #[tokio::test]
 async fn an_unknown_conversation_is_an_error_that_harms_nothing() {
     let (_, mut session) = fresh().await;
-    let mut change = session.change();
-    let error = session.append_entry(&mut change, 77, entry("a")).await.unwrap_err();
+    let mut draft = session.draft();
+    let error = session.append_entry(&mut draft, 77, entry("a")).await.unwrap_err();
     assert_eq!(error.to_string(), "conversation 77 does not exist");
     session.entries(77, Order::Ascending, None, 1).await.expect_err("there is none");
-    assert!(matches!(session.append_entry(&mut change, 1, entry("")).await, Err(RecordError::Kind)));
-    assert_eq!(commit(&mut session, change).await, Seq::new(1), "nothing was planned");
+    assert!(matches!(session.append_entry(&mut draft, 1, entry("")).await, Err(RecordError::Kind)));
+    assert_eq!(commit(&mut session, draft).await, Seq::new(1), "nothing was planned");
 }
 
 // H22: who may own something.
 #[tokio::test]
 async fn an_owner_must_be_alive_and_go_on() {
     let (_, mut session) = fresh().await;
-    let mut change = session.change();
-    let error = session.create_conversation(&mut change, Some(99)).await.unwrap_err();
+    let mut draft = session.draft();
+    let error = session.create_conversation(&mut draft, Some(99)).await.unwrap_err();
     assert_eq!(error.to_string(), "task 99 does not exist");
     let owner = task(&mut session).await;
     let started = put(&mut session, owner.advance(running("one"), at(1)).unwrap()).await;
@@ -171,28 +171,28 @@ async fn an_owner_must_be_alive_and_go_on() {
     let marked = started.clone().request_abort().unwrap();
     for (record, what) in [(&completing, "completing"), (&ended, "terminal"), (&marked, "abort-marked")] {
         // In either order within one change.
-        let mut change = session.change();
-        session.put_task(&mut change, record).await.unwrap();
-        let first = session.create_conversation(&mut change, Some(record.id)).await.unwrap_err();
-        let mut change = session.change();
-        session.create_conversation(&mut change, Some(record.id)).await.unwrap();
-        let second = session.put_task(&mut change, record).await.unwrap_err();
+        let mut draft = session.draft();
+        session.put_task(&mut draft, record).await.unwrap();
+        let first = session.create_conversation(&mut draft, Some(record.id)).await.unwrap_err();
+        let mut draft = session.draft();
+        session.create_conversation(&mut draft, Some(record.id)).await.unwrap();
+        let second = session.put_task(&mut draft, record).await.unwrap_err();
         for error in [first, second] {
             assert_eq!(error.to_string(), format!("owner task {} is {what}", record.id));
         }
     }
-    let mut change = session.change();
-    let conversation = session.create_conversation(&mut change, Some(started.id)).await.unwrap();
+    let mut draft = session.draft();
+    let conversation = session.create_conversation(&mut draft, Some(started.id)).await.unwrap();
     let mut child = new_task(1);
     child.owner = Some(started.id);
-    session.create_task(&mut change, child.clone()).await.unwrap();
+    session.create_task(&mut draft, child.clone()).await.unwrap();
     child.background = true;
-    let error = session.create_task(&mut change, child.clone()).await.unwrap_err();
+    let error = session.create_task(&mut draft, child.clone()).await.unwrap_err();
     assert!(matches!(error, RecordError::Background));
     (child.background, child.conversation) = (false, conversation);
-    let error = session.create_task(&mut change, child).await.unwrap_err();
+    let error = session.create_task(&mut draft, child).await.unwrap_err();
     assert!(matches!(error, RecordError::Moved(_)), "{error}");
-    commit(&mut session, change).await;
+    commit(&mut session, draft).await;
     let owner = session.conversation(conversation).await.unwrap().unwrap().owner.unwrap();
     assert_eq!((owner.conversation_id, owner.task_id), (1, started.id));
 }
@@ -203,27 +203,27 @@ async fn a_task_ends_with_its_documents() {
     let (storage, mut session) = fresh().await;
     let pending = task(&mut session).await;
     let mine = Scope::Task(pending.id);
-    let mut change = session.change();
+    let mut draft = session.draft();
     let started = pending.advance(running("one"), at(5)).unwrap();
-    session.put_task(&mut change, &started).await.unwrap();
-    change.put(&SCRATCH.within(mine), value!({"n": 1}));
-    change.put_member(&LINES.within(mine), "1", value!({}));
-    commit(&mut session, change).await;
+    session.put_task(&mut draft, &started).await.unwrap();
+    draft.put(&SCRATCH.within(mine), value!({"n": 1}));
+    draft.put_member(&LINES.within(mine), "1", value!({}));
+    commit(&mut session, draft).await;
 
     let mut other = reopen(&storage).await;
-    let mut change = other.change();
-    change.put(&SCRATCH.within(mine), value!({"n": 2}));
+    let mut draft = other.draft();
+    draft.put(&SCRATCH.within(mine), value!({"n": 2}));
     let ended = started.clone().advance(terminal(), at(9)).unwrap();
-    other.put_task(&mut change, &ended).await.unwrap();
-    commit(&mut other, change).await;
+    other.put_task(&mut draft, &ended).await.unwrap();
+    commit(&mut other, draft).await;
     assert_eq!(other.document(&SCRATCH.within(mine)).await.unwrap(), None);
     assert_eq!(other.member(&LINES.within(mine), "1").await.unwrap(), None);
     assert_eq!((ended.started_at, ended.ended_at), (Some(5), Some(9)));
 
-    let mut change = other.change();
-    let error = other.put_task(&mut change, &started).await.unwrap_err();
+    let mut draft = other.draft();
+    let error = other.put_task(&mut draft, &started).await.unwrap_err();
     assert_eq!(error.to_string(), format!("task {} is already terminal", ended.id));
-    let (mut scratch, mut line) = (other.change(), other.change());
+    let (mut scratch, mut line) = (other.draft(), other.draft());
     scratch.put(&SCRATCH.within(mine), value!({}));
     line.put_member(&LINES.within(mine), "2", value!({}));
     for late in [scratch, line] {
@@ -271,36 +271,36 @@ async fn a_task_waits_only_for_what_exists() {
     let (_, mut session) = fresh().await;
     let first = task(&mut session).await.advance(running("one"), at(1)).unwrap();
     let waiting = |on| TaskState::Waiting { checkpoint: value!({"phase": "one"}), on };
-    let mut change = session.change();
+    let mut draft = session.draft();
     let itself = first.clone().advance(waiting(vec![77, 2]), at(2)).unwrap_err();
     assert_eq!(itself, TaskError::Cycle(2));
     let lost = first.clone().advance(waiting(vec![77]), at(2)).unwrap();
-    let error = session.put_task(&mut change, &lost).await.unwrap_err();
+    let error = session.put_task(&mut draft, &lost).await.unwrap_err();
     assert_eq!(error.to_string(), "task 77 does not exist");
     put(&mut session, first.clone()).await;
-    let mut change = session.change();
-    let second = session.create_task(&mut change, new_task(1)).await.unwrap();
+    let mut draft = session.draft();
+    let second = session.create_task(&mut draft, new_task(1)).await.unwrap();
     let waits = first.advance(waiting(vec![second]), at(2)).unwrap();
-    session.put_task(&mut change, &waits).await.unwrap();
-    commit(&mut session, change).await;
+    session.put_task(&mut draft, &waits).await.unwrap();
+    commit(&mut session, draft).await;
 }
 
 /// A task with what it owns, another one with a conversation; the running record of the first.
 async fn owners() -> (Arc<dyn Storage>, Session, Task) {
     let (storage, mut session) = fresh().await;
     let owner = task(&mut session).await; // 2
-    let mut change = session.change();
+    let mut draft = session.draft();
     for _ in 0..2 {
-        session.create_conversation(&mut change, Some(owner.id)).await.unwrap(); // 3, 4
+        session.create_conversation(&mut draft, Some(owner.id)).await.unwrap(); // 3, 4
     }
     let mut other = new_task(3);
     (other.kind, other.background) = ("test.other".to_owned(), true);
-    let other = session.create_task(&mut change, other).await.unwrap(); // 5
-    session.create_conversation(&mut change, Some(other)).await.unwrap(); // 6
+    let other = session.create_task(&mut draft, other).await.unwrap(); // 5
+    session.create_conversation(&mut draft, Some(other)).await.unwrap(); // 6
     let mut child = new_task(1);
     child.owner = Some(owner.id);
-    session.create_task(&mut change, child).await.unwrap(); // 7
-    commit(&mut session, change).await;
+    session.create_task(&mut draft, child).await.unwrap(); // 7
+    commit(&mut session, draft).await;
     let sleeping = TaskState::Sleeping { checkpoint: value!({}), until: 9 };
     let noted = owner.memo("m", value!(1)).unwrap().advance(running("one"), at(1)).unwrap();
     put(&mut session, noted.clone().advance(sleeping, at(2)).unwrap()).await;
@@ -376,14 +376,14 @@ async fn of_several_writes_the_last_counts_and_of_none_there_is_no_commit() {
     let pending = task(&mut session).await;
     let one = pending.advance(running("one"), at(1)).unwrap();
     let two = one.clone().advance(running("two"), at(2)).unwrap();
-    let mut change = session.change();
-    session.put_task(&mut change, &one).await.unwrap();
-    session.put_task(&mut change, &two).await.unwrap();
-    let head = commit(&mut session, change).await;
+    let mut draft = session.draft();
+    session.put_task(&mut draft, &one).await.unwrap();
+    session.put_task(&mut draft, &two).await.unwrap();
+    let head = commit(&mut session, draft).await;
     assert_eq!(session.task(two.id).await.unwrap(), Some(two));
-    let mut change = session.change();
-    change.retire(&SCRATCH);
-    assert_eq!(commit(&mut session, change).await, head);
+    let mut draft = session.draft();
+    draft.retire(&SCRATCH);
+    assert_eq!(commit(&mut session, draft).await, head);
 }
 
 // H56, E2: the transitions that exist, and no other.
@@ -472,9 +472,9 @@ async fn a_start_by_key_is_created_attached_or_settled() {
     let mut ids = Vec::new();
     for handle in &mut handles {
         loop {
-            let mut change = handle.change();
-            let started = handle.start_task(&mut change, "order-7", new_task(1)).await.unwrap();
-            match (handle.commit(change).await, started) {
+            let mut draft = handle.draft();
+            let started = handle.start_task(&mut draft, "order-7", new_task(1)).await.unwrap();
+            match (handle.commit(draft).await, started) {
                 (Ok(_), Started::Created(id)) => break ids.push((true, id)),
                 (Ok(_), Started::Attached(task)) => break ids.push((false, task.id)),
                 (Err(CommitError::Conflict(_)), _) => handle.refresh().await.map(drop).unwrap(),
@@ -487,8 +487,8 @@ async fn a_start_by_key_is_created_attached_or_settled() {
     let task = session.task(2).await.unwrap().unwrap().advance(running("one"), at(1)).unwrap();
     let ended = task.advance(terminal(), at(2)).unwrap();
     put(&mut session, ended.clone()).await;
-    let mut change = session.change();
-    let started = session.start_task(&mut change, "order-7", new_task(1)).await.unwrap();
+    let mut draft = session.draft();
+    let started = session.start_task(&mut draft, "order-7", new_task(1)).await.unwrap();
     assert_eq!(started, Started::Settled(ended));
 }
 
@@ -500,10 +500,10 @@ async fn debug_tells_no_values() {
     let mut subscription = subscribe(storage.clone(), id()).await.unwrap().unwrap();
     let said = NewEntry { data: Some(secret()), ..entry("note") };
     let work = NewTask::new("test.work", 1, 1, secret(), secret());
-    let mut change = session.change();
-    change.put(&SCRATCH, secret());
-    let mut told = vec![format!("{change:?} {said:?} {work:?}")];
-    commit(&mut session, change).await;
+    let mut draft = session.draft();
+    draft.put(&SCRATCH, secret());
+    let mut told = vec![format!("{draft:?} {said:?} {work:?}")];
+    commit(&mut session, draft).await;
     let stored = storage.document(id(), SCRATCH.address(), At::Current).await.unwrap().unwrap();
     let body = Body::base(&secret()).unwrap();
     let replay = Replay::base(Seq::new(1), 1, &body).unwrap();

@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Waker};
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, CommitError, DocumentRecord, DocumentsQuery, Family,
     FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, Session, SessionError,
-    SessionId, SessionRecord, SessionsQuery, Singleton, Storage, StorageError, StorageErrorKind, Stored,
+    SessionId, SessionRecord, SessionsQuery, Singleton, Storage, StorageError, StorageErrorKind,
+    StoredDocument,
 };
 use jaren_json::{Value, value};
 
@@ -65,11 +66,11 @@ impl Storage for Wrapped {
         session: SessionId,
         address: Address,
         at: At,
-    ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>> {
+    ) -> BoxFuture<'_, Result<Option<StoredDocument>, StorageError>> {
         self.count().document(session, address, at)
     }
 
-    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
+    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<StoredDocument>, StorageError>> {
         self.count().family(query)
     }
 
@@ -128,9 +129,9 @@ fn state(n: u32) -> Value {
 }
 
 async fn put(session: &mut Session, n: u32) -> Result<Seq, CommitError> {
-    let mut change = session.change();
-    change.put(&STATE, state(n));
-    session.commit(change).await.map(|receipt| receipt.seq)
+    let mut draft = session.draft();
+    draft.put(&STATE, state(n));
+    session.commit(draft).await.map(|receipt| receipt.seq)
 }
 
 #[tokio::test]
@@ -138,11 +139,11 @@ async fn the_common_commit_reads_nothing() {
     let storage = Arc::new(Wrapped::default());
     let mut session = new(&storage);
     for n in 1..=100 {
-        let mut change = session.change();
-        change.put(&STATE, state(n));
-        change.put_member(&INBOX, &n.to_string(), value!({}));
-        change.label("status", if n % 2 == 0 { "waiting" } else { "running" });
-        session.commit(change).await.unwrap();
+        let mut draft = session.draft();
+        draft.put(&STATE, state(n));
+        draft.put_member(&INBOX, &n.to_string(), value!({}));
+        draft.label("status", if n % 2 == 0 { "waiting" } else { "running" });
+        session.commit(draft).await.unwrap();
         assert_eq!(session.document(&STATE).await.unwrap(), Some(state(n)));
         assert_eq!(session.member(&INBOX, "none").await.unwrap(), None);
     }
@@ -165,21 +166,21 @@ async fn the_common_commit_reads_nothing() {
 async fn a_change_that_changes_nothing_is_no_commit() {
     let storage = Arc::new(Wrapped::default());
     let mut session = new(&storage);
-    let mut change = session.change();
-    change.put(&STATE, state(1));
-    change.label("status", "running");
-    session.commit(change).await.unwrap();
-    let mut dropped = session.change();
+    let mut draft = session.draft();
+    draft.put(&STATE, state(1));
+    draft.label("status", "running");
+    session.commit(draft).await.unwrap();
+    let mut dropped = session.draft();
     dropped.put(&STATE, state(9));
     dropped.label("status", "waiting");
     drop(dropped);
     assert_eq!(session.document(&STATE).await.unwrap(), Some(state(1)));
-    let mut change = session.change();
-    change.put(&STATE, state(1));
-    change.label("status", "running");
-    change.unlabel("never");
-    change.retire_member(&INBOX, "none");
-    let receipt = session.commit(change).await.unwrap();
+    let mut draft = session.draft();
+    draft.put(&STATE, state(1));
+    draft.label("status", "running");
+    draft.unlabel("never");
+    draft.retire_member(&INBOX, "none");
+    let receipt = session.commit(draft).await.unwrap();
     assert_eq!(receipt.seq, Seq::new(1));
     assert_eq!(open(&storage).await.head(), Seq::new(1));
 }
@@ -189,8 +190,8 @@ async fn a_new_session_may_be_created_with_nothing_in_it() {
     let storage = Arc::new(Wrapped::default());
     let mut session = new(&storage);
     assert_eq!(session.head(), Seq::ZERO);
-    let change = session.change();
-    assert_eq!(session.commit(change).await.unwrap().seq, Seq::new(1));
+    let draft = session.draft();
+    assert_eq!(session.commit(draft).await.unwrap().seq, Seq::new(1));
 }
 
 #[tokio::test]
@@ -199,14 +200,14 @@ async fn a_conflict_is_resolved_by_adopting_what_others_did() {
     let mut ours = new(&storage);
     put(&mut ours, 1).await.unwrap();
     let mut theirs = open(&storage).await;
-    let mut change = theirs.change();
-    change.put_member(&INBOX, "e-1", value!({"event": "approve"}));
-    change.label("status", "waiting");
-    theirs.commit(change).await.unwrap();
+    let mut draft = theirs.draft();
+    draft.put_member(&INBOX, "e-1", value!({"event": "approve"}));
+    draft.label("status", "waiting");
+    theirs.commit(draft).await.unwrap();
 
-    let mut change = ours.change();
-    change.put(&STATE, state(2));
-    let conflict = ours.commit(change.clone()).await.unwrap_err();
+    let mut draft = ours.draft();
+    draft.put(&STATE, state(2));
+    let conflict = ours.commit(draft.clone()).await.unwrap_err();
     assert!(matches!(conflict, CommitError::Conflict(ref conflict) if conflict.found == Some(Seq::new(2))));
     assert_eq!(ours.document(&STATE).await.unwrap(), Some(state(1)), "the view stays at its head");
 
@@ -220,11 +221,11 @@ async fn a_conflict_is_resolved_by_adopting_what_others_did() {
     assert_eq!(storage.reads(), 0, "the change log brought the new member");
 
     assert!(
-        matches!(ours.commit(change.clone()).await, Err(CommitError::Conflict(_))),
+        matches!(ours.commit(draft.clone()).await, Err(CommitError::Conflict(_))),
         "planned over an old view"
     );
-    change.rebase(&ours);
-    assert_eq!(ours.commit(change).await.unwrap().seq, Seq::new(3));
+    draft.rebase(&ours);
+    assert_eq!(ours.commit(draft).await.unwrap().seq, Seq::new(3));
     theirs.refresh().await.unwrap();
     assert_eq!(theirs.document(&STATE).await.unwrap(), Some(state(2)));
 }
@@ -236,9 +237,9 @@ async fn a_view_is_of_one_commit() {
     put(&mut writer, 1).await.unwrap();
     let mut reader = open(&storage).await;
     put(&mut writer, 2).await.unwrap();
-    let mut change = writer.change();
-    change.put_member(&INBOX, "e", value!({}));
-    writer.commit(change).await.unwrap();
+    let mut draft = writer.draft();
+    draft.put_member(&INBOX, "e", value!({}));
+    writer.commit(draft).await.unwrap();
     assert_eq!(reader.document(&STATE).await.unwrap(), Some(state(1)), "first read after others committed");
     assert!(reader.family(&INBOX).await.unwrap().is_empty());
     reader.refresh().await.unwrap();
@@ -250,13 +251,13 @@ async fn a_view_is_of_one_commit() {
 async fn a_view_says_so_where_the_past_is_not_kept() {
     let storage = Arc::new(Wrapped::default());
     let mut writer = new(&storage);
-    let mut change = writer.change();
-    change.put_member(&INBOX, "e", value!({"n": 1}));
-    writer.commit(change).await.unwrap();
+    let mut draft = writer.draft();
+    draft.put_member(&INBOX, "e", value!({"n": 1}));
+    writer.commit(draft).await.unwrap();
     let mut reader = open(&storage).await;
-    let mut change = writer.change();
-    change.put_member(&INBOX, "e", value!({"n": 2}));
-    writer.commit(change).await.unwrap();
+    let mut draft = writer.draft();
+    draft.put_member(&INBOX, "e", value!({"n": 2}));
+    writer.commit(draft).await.unwrap();
     assert!(matches!(reader.member(&INBOX, "e").await, Err(SessionError::Outdated(_))));
     assert!(matches!(reader.family(&INBOX).await, Err(SessionError::Outdated(_))));
     reader.refresh().await.unwrap();
@@ -271,18 +272,18 @@ async fn refreshing_follows_deltas_retirements_and_successors() {
     let mut reader = open(&storage).await;
     reader.document(&STATE).await.unwrap();
     for n in 1..80 {
-        let mut change = writer.change();
-        change.put(&STATE, state(n));
+        let mut draft = writer.draft();
+        draft.put(&STATE, state(n));
         let key = (n % 3).to_string();
         if n % 2 == 0 {
-            change.retire_member(&INBOX, &key);
+            draft.retire_member(&INBOX, &key);
         } else {
-            change.put_member(&INBOX, &key, value!({"n": n}));
+            draft.put_member(&INBOX, &key, value!({"n": n}));
         }
         if n % 10 == 0 {
-            change.retire(&STATE);
+            draft.retire(&STATE);
         }
-        writer.commit(change).await.unwrap();
+        writer.commit(draft).await.unwrap();
         if n % 7 == 0 {
             reader.refresh().await.unwrap();
             assert_eq!(reader.head(), writer.head());
@@ -349,9 +350,9 @@ async fn another_schema_version_is_an_error_and_not_fatal() {
     const LATER: Singleton = Singleton::new("test.state", 2);
     let storage = Arc::new(Wrapped::default());
     let mut session = new(&storage);
-    let mut change = session.change();
-    change.put(&LATER, state(1));
-    session.commit(change).await.unwrap();
+    let mut draft = session.draft();
+    draft.put(&LATER, state(1));
+    session.commit(draft).await.unwrap();
     let error = session.document(&STATE).await.unwrap_err();
     assert!(matches!(error, SessionError::Version { stored: 2, supported: 1, .. }), "{error}");
     let error = put(&mut session, 2).await.unwrap_err();
@@ -368,6 +369,6 @@ fn errors_are_small_and_futures_may_move_between_threads() {
     let mut session = new(&Arc::new(Wrapped::default()));
     sendable(&session.document(&STATE));
     sendable(&session.refresh());
-    let change = session.change();
-    sendable(&session.commit(change));
+    let draft = session.draft();
+    sendable(&session.commit(draft));
 }

@@ -127,7 +127,7 @@ async fn append(session: &mut Session, id: String, event: Value, at: Timestamp) 
         if session.label(STATUS_LABEL) == Some(RunStatus::Done.as_str()) {
             return Ok(Sent::Refused { id, reason: Refusal::Done });
         }
-        let mut draft = session.change();
+        let mut draft = session.draft();
         let members = [("event", event.clone()), ("at", numbers::millis(at))];
         draft.put_member(&INBOX, &id, Value::Object(members.into_iter().collect()));
         let Err(error) = session.commit(draft).await else { return Ok(Sent::Accepted { id }) };

@@ -215,7 +215,7 @@ impl Engine {
             Definition { document: rebind.document.clone(), attachment, flags: definition.flags };
         let mut rebinds = listed(session).await?;
         rebinds.push(rebound.to_value(token));
-        let mut draft = session.change();
+        let mut draft = session.draft();
         draft.put(&SNAPSHOT, snapshot);
         draft.put(&DEFINITION, definition.to_value());
         draft.put(&HOLDER, documents::holder(token, generation, at));

@@ -14,9 +14,9 @@
 //! # let path = folder.path().join("shop.db");
 //! let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new())?);
 //! let mut session = Session::create(storage.clone(), SessionId::new("order-7")?, "shop.order");
-//! let mut change = session.change();
-//! change.put(&ORDER, value!({"total": 12}));
-//! session.commit(change).await?; // synced to the disk when it returns
+//! let mut draft = session.draft();
+//! draft.put(&ORDER, value!({"total": 12}));
+//! session.commit(draft).await?; // synced to the disk when it returns
 //! drop(session);
 //! storage.close().await;
 //!
@@ -73,7 +73,7 @@ use std::sync::Arc;
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity,
     Job, JobCounts, JobsQuery, Keep, Outcome, Page, Pruned, Removal, Retry, Seq, SessionId, SessionRecord,
-    SessionsQuery, Size, Storage, StorageError, StorageErrorKind, Stored, Upkeep,
+    SessionsQuery, Size, Storage, StorageError, StorageErrorKind, StoredDocument, Upkeep,
 };
 
 pub use self::host::apply_in;
@@ -202,12 +202,12 @@ impl Storage for SqliteStorage {
         session: SessionId,
         address: Address,
         at: At,
-    ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>> {
+    ) -> BoxFuture<'_, Result<Option<StoredDocument>, StorageError>> {
         let read = move |store: &_| read::document(store, &session, &address, at);
         Box::pin(self.readers.read("read a document", read))
     }
 
-    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
+    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<StoredDocument>, StorageError>> {
         Box::pin(self.readers.read("read a family", move |store| read::family(store, &query)))
     }
 

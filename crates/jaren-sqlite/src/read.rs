@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jaren_durable::{
     Address, At, Body, Change, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Labels, Order, Page,
-    Replay, Retention, Revision, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, Stored, limits,
+    Replay, Retention, Revision, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, StoredDocument, limits,
 };
 use jaren_host::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -138,7 +138,7 @@ pub(crate) fn document(
     session: &SessionId,
     address: &Address,
     at: At,
-) -> Result<Option<Stored>, ReadFault> {
+) -> Result<Option<StoredDocument>, ReadFault> {
     let Some(point) = point(connection, session, at)? else { return Ok(None) };
     let mut found = find(connection, point, address, LIVING)?;
     if found.is_none() && !point.newest {
@@ -183,7 +183,7 @@ fn materialize(
     point: Point,
     document: &DocumentRow,
     address: &Address,
-) -> Result<Stored, ReadFault> {
+) -> Result<StoredDocument, ReadFault> {
     if document.retention == Retention::Bulk {
         return bulk(connection, point, document, address);
     }
@@ -222,7 +222,7 @@ fn bulk(
     point: Point,
     document: &DocumentRow,
     address: &Address,
-) -> Result<Stored, ReadFault> {
+) -> Result<StoredDocument, ReadFault> {
     let sql = "SELECT seq, version, body FROM bulk WHERE document = ?1 AND seq <= ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([document.number, point.at])?;
@@ -234,7 +234,7 @@ fn bulk(
     Ok(replay.finish(address.clone(), document.retention, document.created))
 }
 
-pub(crate) fn family(connection: &Connection, query: &FamilyQuery) -> Result<Page<Stored>, ReadFault> {
+pub(crate) fn family(connection: &Connection, query: &FamilyQuery) -> Result<Page<StoredDocument>, ReadFault> {
     let mut page = Page { items: Vec::new(), more: false };
     let Some(point) = point(connection, &query.session, query.at)? else { return Ok(page) };
     let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
@@ -261,7 +261,7 @@ pub(crate) fn family(connection: &Connection, query: &FamilyQuery) -> Result<Pag
         }
         let address = Address::member(query.kind.clone(), row.get::<_, Arc<str>>(3)?).within(query.scope);
         let stored = materialize(connection, point, &document_row(row, 0)?, &address)?;
-        bytes = bytes.saturating_add(stored.tail.base_bytes);
+        bytes = bytes.saturating_add(stored.chain.base_bytes);
         page.items.push(stored);
     }
     Ok(page)

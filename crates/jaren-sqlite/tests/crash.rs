@@ -47,7 +47,7 @@ async fn count(storage: Arc<SqliteStorage>, number: usize) {
     loop {
         let n = session.head().get() + 1;
         let text = n.to_string();
-        let mut change = session.change();
+        let mut change = session.draft();
         change
             .put(&COUNT, value!({"n": text.as_str(), "text": "long enough that changes are deltas over it"}));
         change.put_member(&EACH, &text, value!({"n": text.as_str()}));
@@ -235,7 +235,7 @@ async fn a_process_killed_while_it_removes_leaves_whole_sessions() {
     let storage = open(&path);
     let mut bystander = Session::create(storage.clone(), SessionId::new("bystander").unwrap(), "test");
     for n in 0..5 {
-        let mut change = bystander.change();
+        let mut change = bystander.draft();
         change.put(&COUNT, value!({"n": n}));
         bystander.commit(change).await.unwrap();
     }
@@ -389,7 +389,7 @@ async fn written(commits: u32) -> Torn {
     let storage = open(&path);
     let mut session = Session::create(storage.clone(), id(0), "test");
     for n in 1..=commits {
-        let mut change = session.change();
+        let mut change = session.draft();
         change.put(&COUNT, value!({"n": n, "text": "x".repeat(900)}));
         change.put_member(&EACH, &n.to_string(), value!({"text": "y".repeat(3000)}));
         session.commit(change).await.unwrap();
@@ -426,7 +426,7 @@ impl Torn {
             let then = storage.document(id(0), COUNT.address(), At::Seq(Seq::new(seq))).await.unwrap();
             assert_eq!(then.unwrap().value.get("n"), Some(&value!(u32::try_from(seq).unwrap())));
         }
-        let mut change = session.change();
+        let mut change = session.draft();
         change.put(&COUNT, value!({"n": n + 1}));
         assert_eq!(session.commit(change).await.unwrap().seq, Seq::new(head + 1), "and it goes on");
         head

@@ -15,7 +15,7 @@ const NOTE: Singleton = Singleton::new("test.note", 1);
 const STORE: &str = "JAREN_TEST_STORE";
 
 async fn put(session: &mut Session, n: u32) -> Result<(), StorageError> {
-    let mut change = session.change();
+    let mut change = session.draft();
     change.put(&NOTE, value!({"n": n, "text": "x".repeat(4000)}));
     match session.commit(change).await {
         Ok(_) => Ok(()),

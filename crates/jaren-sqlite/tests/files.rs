@@ -21,7 +21,7 @@ fn id(name: &str) -> SessionId {
 
 async fn note(storage: &Arc<SqliteStorage>, name: &str, n: u32) {
     let mut session = Session::create(storage.clone(), id(name), "test");
-    let mut change = session.change();
+    let mut change = session.draft();
     change.put(&NOTE, value!({"n": n}));
     session.commit(change).await.unwrap();
 }

@@ -66,7 +66,7 @@ async fn rows_of_the_host_and_a_batch_are_committed_together() {
     }
     // The storage goes on from it, and the host from the storage.
     let mut session = Session::open(storage.clone(), id()).await.unwrap().unwrap();
-    let mut change = session.change();
+    let mut change = session.draft();
     change.put(&ORDER, value!({"n": 2}));
     session.commit(change).await.unwrap();
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Job,
     JobCounts, JobsQuery, Outcome, Page, Seq, SessionId, SessionRecord, SessionsQuery, Storage, StorageError,
-    Stored,
+    StoredDocument,
 };
 use jaren_durable_kit::Fixture;
 use jaren_sqlite::{Durability, SqliteOptions, SqliteStorage};
@@ -61,8 +61,8 @@ impl Storage for Reopened {
 
     on_the_newest! {
         session(session: SessionId) -> Option<SessionRecord>;
-        document(session: SessionId, address: Address, at: At) -> Option<Stored>;
-        family(query: FamilyQuery) -> Page<Stored>;
+        document(session: SessionId, address: Address, at: At) -> Option<StoredDocument>;
+        family(query: FamilyQuery) -> Page<StoredDocument>;
         documents(query: DocumentsQuery) -> Page<DocumentRecord>;
         sessions(query: SessionsQuery) -> Page<SessionRecord>;
         changes(session: SessionId, after: Seq, limit: usize) -> Vec<Commit>;

@@ -21,7 +21,7 @@ fn open(folder: &TempDir) -> Arc<SqliteStorage> {
 }
 
 async fn put(session: &mut Session, n: u32) -> Result<(), CommitError> {
-    let mut change = session.change();
+    let mut change = session.draft();
     change.put(&NOTE, value!({"n": n}));
     session.commit(change).await.map(|_| ())
 }
@@ -68,7 +68,7 @@ async fn waiting_notices_the_commits_of_another_storage() {
 async fn a_tail_follows_the_commits_of_another_storage() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (open(&folder), open(&folder));
-    let mut tail = jaren_durable::tail(here, id("a"), Seq::ZERO);
+    let mut follower = jaren_durable::follow(here, id("a"), Seq::ZERO);
     let writer = tokio::spawn(async move {
         let mut session = Session::create(there, id("a"), "test");
         for n in 1..=40 {
@@ -76,7 +76,7 @@ async fn a_tail_follows_the_commits_of_another_storage() {
         }
     });
     for n in 1..=40 {
-        let commit = tokio::time::timeout(Duration::from_secs(20), tail.next()).await.expect("it comes");
+        let commit = tokio::time::timeout(Duration::from_secs(20), follower.next()).await.expect("it comes");
         assert_eq!(commit.unwrap().seq, Seq::new(n));
     }
     writer.await.unwrap();

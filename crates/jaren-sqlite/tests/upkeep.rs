@@ -34,7 +34,7 @@ async fn put(storage: &Arc<SqliteStorage>, name: &str, numbers: std::ops::Range<
         None => Session::create(storage.clone(), id(name), "fix"),
     };
     for n in numbers {
-        let mut change = session.change();
+        let mut change = session.draft();
         change.put(&STATE, value!({"n": n, "text": "long enough that the next change is a delta over this"}));
         change.label("status", "open");
         session.commit(change).await.unwrap();
@@ -193,7 +193,7 @@ async fn findings(damage: &str) -> Vec<String> {
     put(&storage, "a", 0..20).await;
     put(&storage, "b", 0..20).await;
     let mut session = Session::create(storage.clone(), id("c"), "other");
-    let mut change = session.change();
+    let mut change = session.draft();
     change.put_member(&FACT, "f", value!({"n": 1}));
     session.commit(change).await.unwrap();
     let mut batch = Batch::new();

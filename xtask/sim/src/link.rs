@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, Committed, DocumentRecord, DocumentsQuery, Expected,
     FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, SessionId,
-    SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+    SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, StoredDocument,
 };
 use jaren_host::Timestamp;
 use jaren_json::{Object, Value};
@@ -159,7 +159,7 @@ impl Link {
         session: SessionId,
         address: Address,
         at: At,
-    ) -> Result<Option<Stored>, StorageError> {
+    ) -> Result<Option<StoredDocument>, StorageError> {
         let mut found = self.memory.document(session, address, at).await?;
         if self.control == Some(Control::NoIdentityCheck)
             && let Some(stored) = &mut found
@@ -204,11 +204,11 @@ impl Storage for Link {
         Box::pin(self.read(self.memory.session(session)))
     }
 
-    fn document(&self, session: SessionId, address: Address, at: At) -> Reading<'_, Option<Stored>> {
+    fn document(&self, session: SessionId, address: Address, at: At) -> Reading<'_, Option<StoredDocument>> {
         Box::pin(self.read(Box::pin(self.disguised(session, address, at))))
     }
 
-    fn family(&self, query: FamilyQuery) -> Reading<'_, Page<Stored>> {
+    fn family(&self, query: FamilyQuery) -> Reading<'_, Page<StoredDocument>> {
         Box::pin(self.read(self.memory.family(query)))
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, Body, BulkChange, DocumentsQuery, Family, FamilyQuery, RefusalKind, Retention, Scope,
-    Seq, Session, Singleton, Storage, StorageErrorKind, Tail, Write, limits,
+    Address, At, Batch, Body, BulkChange, DeltaChain, DocumentsQuery, Family, FamilyQuery, RefusalKind,
+    Retention, Scope, Seq, Session, Singleton, Storage, StorageErrorKind, Write, limits,
 };
 use jaren_json::delta::{Op, Segment};
 use jaren_json::{Value, value};
@@ -24,9 +24,9 @@ fn list(len: usize) -> Value {
 }
 
 async fn append(session: &mut Session, kind: &Singleton, len: usize) {
-    let mut change = session.change();
-    change.put(kind, list(len));
-    session.commit(change).await.expect("a commit");
+    let mut draft = session.draft();
+    draft.put(kind, list(len));
+    session.commit(draft).await.expect("a commit");
 }
 
 /// Whatever mixture of bases and deltas a handle writes, a fresh reader replays the value; the tail keeps to durable
@@ -38,8 +38,8 @@ pub async fn revisions_replay_to_the_value(storage: Arc<dyn Storage>) {
         append(&mut session, &LIST, len).await;
         let stored = stored(&storage, "a", &LIST.address(), At::Current).await.expect("it lives");
         assert_eq!(stored.value, list(len));
-        let Tail { base_bytes, deltas, delta_bytes } = stored.tail;
-        assert!(deltas <= stored.tail.deltas_max() && delta_bytes <= base_bytes, "{:?}", stored.tail);
+        let DeltaChain { base_bytes, deltas, delta_bytes } = stored.chain;
+        assert!(deltas <= stored.chain.deltas_max() && delta_bytes <= base_bytes, "{:?}", stored.chain);
         bases += u32::from(deltas == 0);
     }
     assert!((10..150).contains(&bases), "{bases} bases in 300 revisions");
@@ -80,7 +80,7 @@ pub async fn a_long_tail_across_a_replacement_is_exact(storage: Arc<dyn Storage>
         assert_eq!(value_at(&storage, "a", &at, n as u64 + 1).await, Some(value(n)), "after {n} deltas");
     }
     let stored = stored(&storage, "a", &at, At::Current).await.expect("it lives");
-    assert_eq!(stored.tail.deltas as usize, 2 * HALF + 1, "a replacement is no base");
+    assert_eq!(stored.chain.deltas as usize, 2 * HALF + 1, "a replacement is no base");
 }
 
 /// Every revision of a document of full retention can be read by its commit, and nothing before its creation (durable
@@ -168,32 +168,32 @@ pub async fn values_come_back_exactly(storage: Arc<dyn Storage>) {
         nested(limits::DEPTH_MAX),
     ];
     let mut session = Session::create(storage.clone(), id("a"), "kit");
-    let mut change = session.change();
+    let mut draft = session.draft();
     for (at, value) in values.iter().enumerate() {
-        change.put_member(&ODD, &at.to_string(), value.clone());
+        draft.put_member(&ODD, &at.to_string(), value.clone());
     }
-    session.commit(change).await.expect("all can be stored");
+    session.commit(draft).await.expect("all can be stored");
     for (at, expected) in values.iter().enumerate() {
         assert_eq!(value(&storage, "a", &ODD.address(&at.to_string())).await.as_ref(), Some(expected));
     }
     // As part of a change, too: the delta around it is deeper than it.
     let deepest = value!({"n": [nested(limits::DEPTH_MAX - 2)], "text": "x".repeat(10_000)});
     for value in [value!({"n": null, "text": "x".repeat(10_000)}), deepest.clone()] {
-        let mut change = session.change();
-        change.put_member(&ODD, "deep", value);
-        session.commit(change).await.expect("it can be stored");
+        let mut draft = session.draft();
+        draft.put_member(&ODD, "deep", value);
+        session.commit(draft).await.expect("it can be stored");
     }
     assert_eq!(value(&storage, "a", &ODD.address("deep")).await, Some(deepest));
     for bad in [Value::Number(f64::NAN), value!({"x": [f64::INFINITY]}), nested(limits::DEPTH_MAX + 1)] {
-        let mut change = session.change();
-        change.put_member(&ODD, "good", value!({}));
-        change.put_member(&ODD, "bad", bad);
-        session.commit(change).await.expect_err("it has no stored form");
+        let mut draft = session.draft();
+        draft.put_member(&ODD, "good", value!({}));
+        draft.put_member(&ODD, "bad", bad);
+        session.commit(draft).await.expect_err("it has no stored form");
         assert_eq!(head(&storage, "a").await, Some(3));
     }
-    let mut change = session.change();
-    change.put_member(&ODD, "good", value!({}));
-    session.commit(change).await.expect("the handle goes on");
+    let mut draft = session.draft();
+    draft.put_member(&ODD, "good", value!({}));
+    session.commit(draft).await.expect("the handle goes on");
 }
 
 /// The bytes of a small change do not depend on the size of the document.
@@ -201,9 +201,9 @@ pub async fn a_small_change_is_stored_small(storage: Arc<dyn Storage>) {
     let big = |n: u32| value!({"n": n, "text": "x".repeat(100_000)});
     let mut session = Session::create(storage.clone(), id("a"), "kit");
     for n in 0..5 {
-        let mut change = session.change();
-        change.put(&LIST, big(n));
-        session.commit(change).await.expect("a commit");
+        let mut draft = session.draft();
+        draft.put(&LIST, big(n));
+        session.commit(draft).await.expect("a commit");
     }
     let log = storage.changes(id("a"), Seq::new(1), 10).await.unwrap();
     assert_eq!(log.len(), 4);

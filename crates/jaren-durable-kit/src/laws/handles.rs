@@ -17,10 +17,10 @@ const EACH: Family = Family::new("kit.each", 1);
 
 /// A commit that counts: the number in one document, and one document a number.
 async fn count(session: &mut Session, n: u32) -> Result<(), CommitError> {
-    let mut change = session.change();
-    change.put(&COUNT, value!({"n": n, "text": "long enough that the next change is a delta over this"}));
-    change.put_member(&EACH, &n.to_string(), value!({"n": n}));
-    session.commit(change).await.map(drop)
+    let mut draft = session.draft();
+    draft.put(&COUNT, value!({"n": n, "text": "long enough that the next change is a delta over this"}));
+    draft.put_member(&EACH, &n.to_string(), value!({"n": n}));
+    session.commit(draft).await.map(drop)
 }
 
 async fn counted(session: &mut Session) -> u32 {
@@ -115,8 +115,8 @@ pub async fn a_commit_may_be_dropped_at_every_poll(storage: Arc<dyn Storage>) {
 }
 
 async fn first(mut session: Session) {
-    let change = session.change();
-    session.commit(change).await.expect("a commit");
+    let draft = session.draft();
+    session.commit(draft).await.expect("a commit");
 }
 
 /// Reads and waits that are dropped at any poll change nothing for whoever reads next.

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use jaren_durable::{
-    Commit, Family, Follower, Publication, Published, Seq, Session, Singleton, Storage, Subscription,
-    subscribe, tail,
+    Commit, Family, Follower, Publication, Published, Seq, Session, Singleton, Storage, Subscription, follow,
+    subscribe,
 };
 use jaren_json::{delta, value};
 
@@ -18,9 +18,9 @@ const STATE: Singleton = Singleton::new("kit.state", 1).current();
 const COMMITS: u32 = 60;
 
 async fn put(session: &mut Session, n: u32) {
-    let mut change = session.change();
-    change.put(&STATE, value!({"n": n, "text": "long enough that the next change is a delta over this"}));
-    session.commit(change).await.expect("a commit");
+    let mut draft = session.draft();
+    draft.put(&STATE, value!({"n": n, "text": "long enough that the next change is a delta over this"}));
+    session.commit(draft).await.expect("a commit");
 }
 
 /// Commits the numbers from `from` to [`COMMITS`], each as the commit of that number.
@@ -35,23 +35,23 @@ fn write(storage: &Arc<dyn Storage>, from: u32) -> tokio::task::JoinHandle<()> {
     })
 }
 
-async fn next(tail: &mut Follower) -> Commit {
-    let next = tokio::time::timeout(Duration::from_secs(20), tail.next()).await;
+async fn next(follower: &mut Follower) -> Commit {
+    let next = tokio::time::timeout(Duration::from_secs(20), follower.next()).await;
     next.expect("a commit within twenty seconds").expect("a commit")
 }
 
-/// Durable H39: a tail brings each commit once, by its number, from wherever it begins; a dropped wait loses none; and what it
+/// Durable H39: a follower brings each commit once, by its number, from wherever it begins; a dropped wait loses none; and what it
 /// brings can be read.
-pub async fn a_tail_is_complete_and_in_order(storage: Arc<dyn Storage>) {
-    let early = tail(storage.clone(), id("a"), Seq::ZERO); // before the session exists
+pub async fn a_follower_is_complete_and_in_order(storage: Arc<dyn Storage>) {
+    let early = follow(storage.clone(), id("a"), Seq::ZERO); // before the session exists
     let writer = write(&storage, 1);
-    let middle = tail(storage.clone(), id("a"), Seq::new(20));
-    for (mut tail, from) in [(early, 1), (middle, 21)] {
+    let middle = follow(storage.clone(), id("a"), Seq::new(20));
+    for (mut follower, from) in [(early, 1), (middle, 21)] {
         for seq in from..=u64::from(COMMITS) {
             let mut early = None;
             for _ in 0..seq % 3 {
                 // Begun, and dropped if it is not done at once.
-                let mut future = pin!(tail.next());
+                let mut future = pin!(follower.next());
                 let mut context = Context::from_waker(Waker::noop());
                 if let Poll::Ready(commit) = future.as_mut().poll(&mut context) {
                     early = Some(commit.expect("a commit"));
@@ -60,33 +60,33 @@ pub async fn a_tail_is_complete_and_in_order(storage: Arc<dyn Storage>) {
             }
             let commit = match early {
                 Some(commit) => commit,
-                None => next(&mut tail).await,
+                None => next(&mut follower).await,
             };
             assert_eq!(commit.seq, Seq::new(seq));
             assert_eq!(commit.changes.len(), 1);
             let head = storage.session(id("a")).await.unwrap().expect("it exists").head;
             assert!(head >= commit.seq, "a commit is durable before it is published");
         }
-        assert_eq!(tail.ready().await.unwrap(), None, "and then there are no more");
+        assert_eq!(follower.ready().await.unwrap(), None, "and then there are no more");
     }
     writer.await.expect("the writer ends");
 }
 
 /// A subscriber that never looks costs a commit nothing, and finds everything when it does.
 pub async fn nobody_who_commits_waits_for_a_subscriber(storage: Arc<dyn Storage>) {
-    let mut idle: Vec<Follower> = (0..50).map(|_| tail(storage.clone(), id("a"), Seq::ZERO)).collect();
+    let mut idle: Vec<Follower> = (0..50).map(|_| follow(storage.clone(), id("a"), Seq::ZERO)).collect();
     let waiting = {
         let storage = storage.clone();
-        tokio::spawn(async move { tail(storage, id("a"), Seq::ZERO).next().await.map(drop) })
+        tokio::spawn(async move { follow(storage, id("a"), Seq::ZERO).next().await.map(drop) })
     };
     waiting.abort(); // one that went away
     write(&storage, 1).await.expect("the writer ends");
-    for tail in &mut idle {
-        assert_eq!(next(tail).await.seq, Seq::new(1));
+    for follower in &mut idle {
+        assert_eq!(next(follower).await.seq, Seq::new(1));
     }
 }
 
-/// A handle and its tail are one state and what changes it, whenever they are made beside writers.
+/// A handle and its follower are one state and what changes it, whenever they are made beside writers.
 pub async fn a_subscriber_that_joins_has_a_consistent_start(storage: Arc<dyn Storage>) {
     write_first(&storage).await;
     let writer = write(&storage, 2);
@@ -98,10 +98,10 @@ pub async fn a_subscriber_that_joins_has_a_consistent_start(storage: Arc<dyn Sto
                 break session;
             }
         };
-        let mut tail = joined.tail();
+        let mut follower = joined.follow();
         let last = joined.head().get() + 8;
         while joined.head().get() < last.min(u64::from(COMMITS)) {
-            let commit = next(&mut tail).await;
+            let commit = next(&mut follower).await;
             joined.adopt(&commit).expect("it is the next");
             joined.adopt(&commit).expect_err("it is no longer the next");
             let state = joined.document(&STATE).await.expect("it is known").expect("it lives");
@@ -144,12 +144,12 @@ pub async fn a_publication_has_whole_values_and_what_led_to_them(storage: Arc<dy
         assert_eq!(state.ops.len(), 1, "also where the storage has a base");
         assert_eq!(delta::apply(before.as_ref(), &state.ops).ok(), state.value);
     }
-    let mut change = session.change();
-    change.put(&LATER, value!({"n": 41}));
-    change.put_member(&NOTE, "k", value!({}));
-    change.put_member(&FACT, "f", value!({}));
-    change.label("status", "done");
-    session.commit(change).await.expect("a commit");
+    let mut draft = session.draft();
+    draft.put(&LATER, value!({"n": 41}));
+    draft.put_member(&NOTE, "k", value!({}));
+    draft.put_member(&FACT, "f", value!({}));
+    draft.label("status", "done");
+    session.commit(draft).await.expect("a commit");
     let publication = published(&mut subscriber).await;
     let [note, state] = publication.documents.as_slice() else {
         panic!("two documents, found {publication:?}")
@@ -160,9 +160,9 @@ pub async fn a_publication_has_whole_values_and_what_led_to_them(storage: Arc<dy
     assert_eq!(publication.commit.bulk.len(), 1);
     assert_eq!(subscriber.session().label("status"), Some("done"));
 
-    let mut change = session.change();
-    change.retire_member(&NOTE, "k");
-    session.commit(change).await.expect("a commit");
+    let mut draft = session.draft();
+    draft.retire_member(&NOTE, "k");
+    session.commit(draft).await.expect("a commit");
     let publication = published(&mut subscriber).await;
     let [note] = publication.documents.as_slice() else { panic!("one document, found {publication:?}") };
     assert_eq!((note.version, note.value.clone(), note.ops.len()), (None, None, 0));
@@ -186,15 +186,15 @@ pub async fn a_subscriber_may_join_beside_writers(storage: Arc<dyn Storage>) {
     put(&mut writer, 1).await;
     let writing = tokio::spawn(async move {
         for n in 2..=COMMITS {
-            let mut change = writer.change();
+            let mut draft = writer.draft();
             // What each commit leaves behind can be told from its number.
-            change.put(
+            draft.put(
                 &STATE,
                 value!({"n": n, "text": "long enough that the next change is a delta over this"}),
             );
-            change.put_member(&NOTE, &(n % 7).to_string(), value!({"n": n}));
-            change.retire_member(&NOTE, &((n + 3) % 7).to_string());
-            writer.commit(change).await.expect("a commit");
+            draft.put_member(&NOTE, &(n % 7).to_string(), value!({"n": n}));
+            draft.retire_member(&NOTE, &((n + 3) % 7).to_string());
+            writer.commit(draft).await.expect("a commit");
         }
     });
     for _ in 0..3 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jaren_durable::{
     Address, Commit, CommitError, Family, Removal, Retention, Seq, Session, SessionError, SessionsQuery,
-    Singleton, Storage, StorageErrorKind, Upkeep, remove_all, subscribe, tail,
+    Singleton, Storage, StorageErrorKind, Upkeep, follow, remove_all, subscribe,
 };
 use jaren_host::Timestamp;
 use jaren_json::value;
@@ -91,7 +91,7 @@ pub async fn whoever_knew_a_removed_session_is_told(storage: Arc<dyn Upkeep>) {
     for again in [false, true] {
         fill(&plain, "a").await;
         let mut handle = Session::open(plain.clone(), id("a")).await.unwrap().expect("it exists");
-        let mut follower = tail(plain.clone(), id("a"), Seq::new(3));
+        let mut follower = follow(plain.clone(), id("a"), Seq::new(3));
         let mut subscriber = subscribe(plain.clone(), id("a")).await.unwrap().expect("it exists");
         assert_eq!(follower.ready().await.unwrap(), None);
         let waiting = {
@@ -107,9 +107,9 @@ pub async fn whoever_knew_a_removed_session_is_told(storage: Arc<dyn Upkeep>) {
         assert!(found.unwrap().unwrap() <= Seq::new(1));
         let stale = conflict(apply(&plain, writing(after("a", 3), [])).await);
         assert_eq!(stale.found, again.then(|| Seq::new(1)));
-        let mut change = handle.change();
-        change.put(&STATE, value!({}));
-        assert!(matches!(handle.commit(change).await, Err(CommitError::Conflict(_))));
+        let mut draft = handle.draft();
+        draft.put(&STATE, value!({}));
+        assert!(matches!(handle.commit(draft).await, Err(CommitError::Conflict(_))));
         let told = |gone: Result<Option<Commit>, jaren_durable::StorageError>| {
             assert_eq!(gone.expect_err("it is gone").kind(), StorageErrorKind::NotRetained);
         };

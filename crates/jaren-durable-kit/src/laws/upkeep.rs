@@ -22,14 +22,14 @@ fn state(n: u32) -> Value {
 async fn fill(storage: &Arc<dyn Storage>, name: &str, commits: u32) {
     let mut session = Session::create(storage.clone(), id(name), "kit");
     for n in 1..=commits {
-        let mut change = session.change();
-        change.put(&STATE, state(n));
+        let mut draft = session.draft();
+        draft.put(&STATE, state(n));
         match n % 10 {
-            1 => change.put_member(&NOTE, &n.to_string(), value!({"n": n})),
-            6 => change.retire_member(&NOTE, &(n - 5).to_string()),
+            1 => draft.put_member(&NOTE, &n.to_string(), value!({"n": n})),
+            6 => draft.retire_member(&NOTE, &(n - 5).to_string()),
             _ => {}
         }
-        session.commit(change).await.expect("a commit");
+        session.commit(draft).await.expect("a commit");
     }
 }
 
@@ -156,10 +156,10 @@ pub async fn a_handle_that_missed_what_was_pruned_begins_anew(storage: Arc<dyn U
     assert_eq!(behind.document(&STATE).await.unwrap(), Some(state(20)));
     let mut other = Session::open(plain.clone(), id("a")).await.unwrap().expect("it exists");
     for n in 21..=30 {
-        let mut change = other.change();
-        change.put(&STATE, state(n));
-        change.label("n", &n.to_string());
-        other.commit(change).await.expect("a commit");
+        let mut draft = other.draft();
+        draft.put(&STATE, state(n));
+        draft.label("n", &n.to_string());
+        other.commit(draft).await.expect("a commit");
     }
     storage.prune(id("a"), Keep::Newest(3)).await.unwrap();
     let refreshed = behind.refresh().await.unwrap();
@@ -167,9 +167,9 @@ pub async fn a_handle_that_missed_what_was_pruned_begins_anew(storage: Arc<dyn U
     assert_eq!(refreshed.changed, [STATE.address()]);
     assert_eq!(behind.label("n"), Some("30"));
     assert_eq!(behind.document(&STATE).await.unwrap(), Some(state(30)));
-    let mut change = behind.change();
-    change.put(&STATE, state(31));
-    behind.commit(change).await.expect("it is the newest");
+    let mut draft = behind.draft();
+    draft.put(&STATE, state(31));
+    behind.commit(draft).await.expect("it is the newest");
 }
 
 /// A subscriber whose next commits were pruned is told which, and goes on with the state after them.
@@ -179,18 +179,18 @@ pub async fn a_subscriber_is_told_of_what_was_pruned(storage: Arc<dyn Upkeep>) {
     let mut subscriber = subscribe(plain.clone(), id("a")).await.unwrap().expect("it exists");
     let mut other = Session::open(plain.clone(), id("a")).await.unwrap().expect("it exists");
     for n in 11..=20 {
-        let mut change = other.change();
-        change.put(&STATE, state(n));
-        other.commit(change).await.expect("a commit");
+        let mut draft = other.draft();
+        draft.put(&STATE, state(n));
+        other.commit(draft).await.expect("a commit");
     }
     storage.prune(id("a"), Keep::Newest(1)).await.unwrap();
     let gap = subscriber.next().await.unwrap();
     assert_eq!(gap, Published::Gap { from: Seq::new(10), to: Seq::new(20) });
     assert_eq!(subscriber.document(&STATE.address()).map(|stored| &stored.value), Some(&state(20)));
     assert_eq!(subscriber.ready().await.unwrap(), None);
-    let mut change = other.change();
-    change.put(&STATE, state(21));
-    other.commit(change).await.expect("a commit");
+    let mut draft = other.draft();
+    draft.put(&STATE, state(21));
+    other.commit(draft).await.expect("a commit");
     assert!(
         matches!(subscriber.next().await.unwrap(), Published::Commit(next) if next.commit.seq == Seq::new(21))
     );

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use jaren_host::Timestamp;
 
-use crate::records::Replay;
+use crate::answers::Replay;
 use crate::{
     Address, At, Batch, BulkChange, Change, Commit, Committed, Conflict, DocumentRecord, DocumentsQuery,
     Expected, FamilyQuery, Integrity, Job, Keep, KindSize, Labels, Order, Outcome, Page, Pruned, Refusal,
     Removal, Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord, SessionsQuery, Size,
-    StorageError, StorageErrorKind, Stored, Write, limits,
+    StorageError, StorageErrorKind, StoredDocument, Write, limits,
 };
 
 #[derive(Default)]
@@ -127,14 +127,14 @@ impl State {
         session: &SessionId,
         address: &Address,
         at: At,
-    ) -> Result<Option<Stored>, StorageError> {
+    ) -> Result<Option<StoredDocument>, StorageError> {
         let Some(kept) = self.kept(session) else { return Ok(None) };
         let at = kept.point(at)?;
         let Some(document) = kept.at(address, at) else { return Ok(None) };
         document.materialize(address, at).map(Some)
     }
 
-    pub(super) fn family(&self, query: &FamilyQuery) -> Result<Page<Stored>, StorageError> {
+    pub(super) fn family(&self, query: &FamilyQuery) -> Result<Page<StoredDocument>, StorageError> {
         let mut page = Page { items: Vec::new(), more: false };
         let Some(kept) = self.kept(&query.session) else { return Ok(page) };
         let at = kept.point(query.at)?;
@@ -162,7 +162,7 @@ impl State {
                 break;
             }
             let stored = document.materialize(address, at)?;
-            bytes = bytes.saturating_add(stored.tail.base_bytes);
+            bytes = bytes.saturating_add(stored.chain.base_bytes);
             page.items.push(stored);
         }
         Ok(page)
@@ -372,7 +372,7 @@ impl Document {
         }
     }
 
-    fn materialize(&self, address: &Address, at: Seq) -> Result<Stored, StorageError> {
+    fn materialize(&self, address: &Address, at: Seq) -> Result<StoredDocument, StorageError> {
         let newest = self.revisions.last().map_or(Seq::ZERO, |(seq, _)| *seq);
         let past = newest > at || self.revisions.is_empty(); // an ended one of bulk retention has none
         if self.retention != Retention::Full && past {

@@ -9,7 +9,7 @@ use jaren_json::Value;
 use crate::kinds::Form;
 use crate::{Address, Family, Scope, Seq, Session, Singleton};
 
-/// A change to one session's documents and labels, begun by [`Session::change`].
+/// A change to one session's documents and labels, begun by [`Session::draft`].
 ///
 /// It holds whole values: the handle finds out what differs. Of several writes to one document or label the last
 /// counts.
@@ -114,7 +114,7 @@ impl Draft {
     /// A change with minted ids does not: others may have minted the same. It stays as it was, and is a conflict.
     pub fn rebase(&mut self, session: &Session) {
         if !self.minted {
-            self.head = session.change().head;
+            self.head = session.draft().head;
         }
     }
 

@@ -8,14 +8,14 @@ use super::draft::{Draft, Intent};
 use super::view::View;
 use crate::kinds::Form;
 use crate::{
-    Address, Body, BodyError, CommitError, DocumentRecord, Expected, LabelChanges, Labels, Retention, Seq,
-    SessionBatch, SessionId, Stored, Tail, Write,
+    Address, Body, BodyError, CommitError, DeltaChain, DocumentRecord, Expected, LabelChanges, Labels,
+    Retention, Seq, SessionBatch, SessionId, StoredDocument, Write,
 };
 
 /// What to write, and what the view is once it was written.
 pub(super) struct Plan {
     writes: Vec<Write>,
-    documents: Vec<(Address, Option<Stored>)>,
+    documents: Vec<(Address, Option<StoredDocument>)>,
     labels: LabelChanges,
 }
 
@@ -87,16 +87,16 @@ impl Plan {
 
     fn create(&mut self, address: &Address, form: &Form, value: &Value) -> Result<(), CommitError> {
         let body = Body::base(value).map_err(unstorable(address))?;
-        let tail = Tail::base(body.len());
+        let chain = DeltaChain::base(body.len());
         let (created, seq) = (Seq::ZERO, Seq::ZERO); // set when the commit's number is known
         let (address, value) = (address.clone(), value.clone());
         let (version, retention) = (form.version, form.retention);
         let write = Write::Base { address: address.clone(), retention, version, body };
-        self.push(write, Some(Stored { address, retention, created, seq, version, value, tail }));
+        self.push(write, Some(StoredDocument { address, retention, created, seq, version, value, chain }));
         Ok(())
     }
 
-    fn update(&mut self, stored: &Stored, form: &Form, value: &Value) -> Result<(), CommitError> {
+    fn update(&mut self, stored: &StoredDocument, form: &Form, value: &Value) -> Result<(), CommitError> {
         form.check_version(&stored.address, stored.version)?;
         if stored.version != form.version {
             return self.replace(stored, form.version, value); // even an equal one (durable A46)
@@ -111,25 +111,25 @@ impl Plan {
         let address = stored.address.clone();
         let version = stored.version;
         let body = Body::delta(&ops).map_err(unstorable(&address))?;
-        if stored.tail.base_is_due(body.len()) {
+        if stored.chain.base_is_due(body.len()) {
             return self.replace(stored, version, value);
         }
-        let tail = stored.tail.delta(body.len());
+        let chain = stored.chain.delta(body.len());
         let write = Write::Delta { address, version, body };
-        self.push(write, Some(Stored { value: value.clone(), tail, ..stored.clone() }));
+        self.push(write, Some(StoredDocument { value: value.clone(), chain, ..stored.clone() }));
         Ok(())
     }
 
-    fn replace(&mut self, stored: &Stored, version: u32, value: &Value) -> Result<(), CommitError> {
+    fn replace(&mut self, stored: &StoredDocument, version: u32, value: &Value) -> Result<(), CommitError> {
         let (address, retention) = (stored.address.clone(), stored.retention);
         let body = Body::base(value).map_err(unstorable(&address))?;
-        let tail = Tail::base(body.len());
+        let chain = DeltaChain::base(body.len());
         let write = Write::Base { address, retention, version, body };
-        self.push(write, Some(Stored { value: value.clone(), tail, version, ..stored.clone() }));
+        self.push(write, Some(StoredDocument { value: value.clone(), chain, version, ..stored.clone() }));
         Ok(())
     }
 
-    fn push(&mut self, write: Write, document: Option<Stored>) {
+    fn push(&mut self, write: Write, document: Option<StoredDocument>) {
         self.documents.push((write.address().clone(), document));
         self.writes.push(write);
     }
@@ -148,7 +148,7 @@ impl Plan {
         for (address, document) in self.documents {
             let document = document.map(|stored| {
                 let created = if stored.created == Seq::ZERO { seq } else { stored.created };
-                Stored { created, seq, ..stored }
+                StoredDocument { created, seq, ..stored }
             });
             view.insert(address, document);
         }

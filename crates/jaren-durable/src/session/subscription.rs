@@ -1,6 +1,6 @@
 //! Publications with whole values: a session as it is, then what each commit makes of its documents.
 //!
-//! What a subscriber gets is drawn from the change log (see [`tail`]), so it is in order and complete, comes after the
+//! What a subscriber gets is drawn from the change log (see [`follow`]), so it is in order and complete, comes after the
 //! commit is durable, whoever made it, and costs those who commit nothing (durable B14 to B19, F1, F4).
 
 use std::fmt;
@@ -11,7 +11,7 @@ use jaren_json::{Value, delta};
 use super::{Known, Session};
 use crate::{
     Address, At, Change, Commit, DocumentsQuery, Follower, Retention, Seq, SessionError, SessionId, Storage,
-    StorageErrorKind, Stored, tail,
+    StorageErrorKind, StoredDocument, follow,
 };
 
 /// One who follows a session, with all of its documents but those of bulk retention in memory.
@@ -92,14 +92,14 @@ impl fmt::Debug for PublishedDocument {
 /// # const ORDER: Singleton = Singleton::new("shop.order", 1);
 /// # let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
 /// # let mut session = Session::create(storage.clone(), SessionId::new("order-7")?, "shop.order");
-/// # let mut change = session.change();
-/// # change.put(&ORDER, value!({"total": 12}));
-/// # session.commit(change).await?;
+/// # let mut draft = session.draft();
+/// # draft.put(&ORDER, value!({"total": 12}));
+/// # session.commit(draft).await?;
 /// let mut orders = subscribe(storage, SessionId::new("order-7")?).await?.expect("it exists");
 /// assert_eq!(orders.documents().count(), 1); // as it is now
-/// # let mut change = session.change();
-/// # change.put(&ORDER, value!({"total": 15}));
-/// # session.commit(change).await?;
+/// # let mut draft = session.draft();
+/// # draft.put(&ORDER, value!({"total": 15}));
+/// # session.commit(draft).await?;
 /// match orders.next().await? {
 ///     Published::Commit(publication) => {
 ///         let order = &publication.documents[0];
@@ -116,7 +116,7 @@ pub async fn subscribe(
     session: SessionId,
 ) -> Result<Option<Subscription>, SessionError> {
     let Some(session) = join(storage, session).await? else { return Ok(None) };
-    let follower = session.tail();
+    let follower = session.follow();
     Ok(Some(Subscription { session, follower }))
 }
 
@@ -127,12 +127,12 @@ impl Subscription {
     }
 
     /// A document as of the last publication.
-    pub fn document(&self, address: &Address) -> Option<&Stored> {
+    pub fn document(&self, address: &Address) -> Option<&StoredDocument> {
         self.session.view.get(address).living()
     }
 
     /// Its documents as of the last publication, in the order of their addresses.
-    pub fn documents(&self) -> impl Iterator<Item = &Stored> {
+    pub fn documents(&self) -> impl Iterator<Item = &StoredDocument> {
         self.session.view.living()
     }
 
@@ -161,10 +161,10 @@ impl Subscription {
 
     fn publish(&mut self, commit: Commit) -> Result<Publication, SessionError> {
         let view = &self.session.view;
-        let before: Vec<Option<Stored>> =
+        let before: Vec<Option<StoredDocument>> =
             commit.changes.iter().map(|change| view.get(&change.address).living().cloned()).collect();
         if let Err(error) = self.session.adopt(&commit) {
-            self.follower = self.session.tail(); // it is read again
+            self.follower = self.session.follow(); // it is read again
             return Err(error);
         }
         let changes = commit.changes.iter().zip(before);
@@ -172,7 +172,7 @@ impl Subscription {
         Ok(Publication { commit, documents })
     }
 
-    fn changed(&self, change: &Change, before: Option<&Stored>) -> PublishedDocument {
+    fn changed(&self, change: &Change, before: Option<&StoredDocument>) -> PublishedDocument {
         let Change { address, retention, created, .. } = change;
         let after = self.document(address);
         let ops = match (before, after) {
@@ -197,7 +197,7 @@ impl Subscription {
         let joined = join(storage, self.session.id.clone()).await?;
         // With fewer commits it is another session of that name.
         self.session = joined.filter(|session| session.head() > from).ok_or(SessionError::Removed)?;
-        self.follower = self.session.tail();
+        self.follower = self.session.follow();
         Ok(Published::Gap { from, to: self.session.head() })
     }
 }
@@ -255,7 +255,7 @@ impl Session {
 
     /// Adopts the commits up to that one.
     async fn catch_up(&mut self, to: Seq) -> Result<(), SessionError> {
-        let mut follower = tail(self.storage.clone(), self.id.clone(), self.head());
+        let mut follower = follow(self.storage.clone(), self.id.clone(), self.head());
         while self.head() < to {
             let commit = follower.next().await?;
             self.adopt(&commit)?;

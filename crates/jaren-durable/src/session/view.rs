@@ -5,13 +5,13 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::{
-    Address, Change, Commit, Replay, Retry, Revision, Scope, StorageError, StorageErrorKind, Stored,
+    Address, Change, Commit, Replay, Retry, Revision, Scope, StorageError, StorageErrorKind, StoredDocument,
 };
 
 /// Documents by address; `None` is known not to live.
 #[derive(Default)]
 pub(super) struct View {
-    documents: BTreeMap<Address, Option<Stored>>,
+    documents: BTreeMap<Address, Option<StoredDocument>>,
     /// Families of which every living member is in `documents`.
     families: Vec<(Scope, Arc<str>)>,
     /// The session was created by this handle: every living document is in `documents`.
@@ -23,11 +23,11 @@ pub(super) struct View {
 pub(super) enum Known<'a> {
     Unread,
     Absent,
-    Living(&'a Stored),
+    Living(&'a StoredDocument),
 }
 
 impl<'a> Known<'a> {
-    pub(super) fn living(self) -> Option<&'a Stored> {
+    pub(super) fn living(self) -> Option<&'a StoredDocument> {
         match self {
             Self::Living(stored) => Some(stored),
             Self::Unread | Self::Absent => None,
@@ -47,7 +47,7 @@ impl View {
     }
 
     /// The documents that it knows to live, in the order of their addresses.
-    pub(super) fn living(&self) -> impl Iterator<Item = &Stored> {
+    pub(super) fn living(&self) -> impl Iterator<Item = &StoredDocument> {
         self.documents.values().flatten()
     }
 
@@ -64,7 +64,7 @@ impl View {
         self.documents.into_keys()
     }
 
-    pub(super) fn insert(&mut self, address: Address, document: Option<Stored>) {
+    pub(super) fn insert(&mut self, address: Address, document: Option<StoredDocument>) {
         if document.is_none() && (self.whole || self.knows_family_of(&address)) {
             self.documents.remove(&address); // not being there says it, and costs nothing as members come and go
         } else {
@@ -89,7 +89,7 @@ impl View {
         &'a self,
         scope: Scope,
         kind: &'a str,
-    ) -> impl Iterator<Item = (&'a Address, &'a Stored)> {
+    ) -> impl Iterator<Item = (&'a Address, &'a StoredDocument)> {
         let start = Bound::Excluded(Address::singleton(kind).within(scope));
         let range = self.documents.range((start, Bound::Unbounded));
         range

@@ -131,7 +131,7 @@ impl Cargo {
     }
 
     async fn draft(&self, session: &mut Session) -> Result<Draft, EngineError> {
-        let mut draft = session.change();
+        let mut draft = session.draft();
         if let Some((definition, revision)) = &self.definition {
             draft.put(&DEFINITION, definition.clone());
             draft.label(REVISION_LABEL, revision);

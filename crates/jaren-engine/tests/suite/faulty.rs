@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use jaren_durable::{
     Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Job,
     JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Refusal, RefusalKind, Retry, Seq, SessionId,
-    SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, Stored,
+    SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, StoredDocument,
 };
 use tokio::sync::Semaphore;
 
@@ -116,14 +116,14 @@ impl Storage for Faulty {
         session: SessionId,
         address: Address,
         at: At,
-    ) -> BoxFuture<'_, Result<Option<Stored>, StorageError>> {
+    ) -> BoxFuture<'_, Result<Option<StoredDocument>, StorageError>> {
         Box::pin(async move {
             self.alive()?;
             self.inner.document(session, address, at).await
         })
     }
 
-    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<Stored>, StorageError>> {
+    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<StoredDocument>, StorageError>> {
         self.inner.family(query)
     }
 

@@ -80,7 +80,7 @@ async fn unknown_runs_and_foreign_sessions_are_told_apart() {
     assert_eq!(RunView::load(&world.storage, "nobody").await.unwrap(), None);
 
     let mut session = Session::create(world.storage.clone(), SessionId::new("shop").unwrap(), "shop.order");
-    let mut change = session.change();
+    let mut change = session.draft();
     change.label("status", "open");
     session.commit(change).await.unwrap();
     assert_eq!(engine.open("shop").await.unwrap_err().kind(), ErrorKind::Unreadable);
@@ -98,7 +98,7 @@ async fn an_unknown_behaviour_flag_refuses_to_run_and_still_reads() {
         Session::open(world.storage.clone(), SessionId::new("r").unwrap()).await.unwrap().unwrap();
     let mut opened = world.engine().open("r").await.unwrap();
     let definition = session.document(&DEFINITION).await.unwrap().unwrap();
-    let mut change = session.change();
+    let mut change = session.draft();
     let flagged = definition.as_object().unwrap().with("flags", value!(["from-the-future"]));
     change.put(&DEFINITION, Value::Object(flagged));
     session.commit(change).await.unwrap();
@@ -120,7 +120,7 @@ async fn a_status_from_the_future_refuses_to_run_and_still_reads() {
     world.run(&waiting(), value!(1)).await.unwrap();
     let mut session =
         Session::open(world.storage.clone(), SessionId::new("r").unwrap()).await.unwrap().unwrap();
-    let mut change = session.change();
+    let mut change = session.draft();
     change.label("status", "paused");
     session.commit(change).await.unwrap();
     assert_eq!(world.view("r").await.status, RunStatus::Unknown);

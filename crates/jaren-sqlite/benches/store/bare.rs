@@ -47,7 +47,7 @@ fn create(path: &Path, sessions: usize) {
         for at in 0..sessions {
             let id = SessionId::new(format!("session-{at}")).unwrap();
             let mut session = Session::create(storage.clone(), id, "bench");
-            let mut change = session.change();
+            let mut change = session.draft();
             change.put(&STATE, Value::Object(work::document(DOCUMENT)));
             session.commit(change).await.unwrap();
         }

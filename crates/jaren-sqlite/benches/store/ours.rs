@@ -39,7 +39,7 @@ async fn commit_until(storage: Arc<SqliteStorage>, name: String, signals: Arc<Si
     while !signals.stop.load(Ordering::Relaxed) {
         n += 1;
         document = work::changed(&document, n);
-        let mut change = session.change();
+        let mut change = session.draft();
         change.put(&STATE, Value::Object(document.clone()));
         let at = Instant::now();
         session.commit(change).await.unwrap();
@@ -94,7 +94,7 @@ pub(crate) fn sizes(folder: &Path) {
             let mut session = Session::create(storage.clone(), SessionId::new("one").unwrap(), "bench");
             let (document, mut bytes) = (work::document(kilobytes << 10), Vec::new());
             for n in 0..COMMITS {
-                let mut change = session.change();
+                let mut change = session.draft();
                 change.put(&STATE, Value::Object(work::changed(&document, n)));
                 let before = figures::bytes_written();
                 session.commit(change).await.unwrap();
@@ -125,7 +125,7 @@ pub(crate) fn ages(folder: &Path) {
             let mut session = Session::create(storage.clone(), SessionId::new("one").unwrap(), "bench");
             let document = work::document(DOCUMENT);
             for n in 0..commits {
-                let mut change = session.change();
+                let mut change = session.draft();
                 change.put(&STATE, Value::Object(work::changed(&document, n)));
                 session.commit(change).await.unwrap();
             }

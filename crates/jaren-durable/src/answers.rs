@@ -69,7 +69,7 @@ impl SessionRecord {
 /// A document's value at a point. Its `Debug` leaves out the value.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Stored {
+pub struct StoredDocument {
     /// Where it lives.
     pub address: Address,
     /// What reads can see of its past.
@@ -83,25 +83,25 @@ pub struct Stored {
     /// The value.
     pub value: Value,
     /// What is stored of it since its last base.
-    pub tail: Tail,
+    pub chain: DeltaChain,
 }
 
-impl fmt::Debug for Stored {
+impl fmt::Debug for StoredDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stored")
+        f.debug_struct("StoredDocument")
             .field("address", &self.address)
             .field("retention", &self.retention)
             .field("created", &self.created)
             .field("seq", &self.seq)
             .field("version", &self.version)
-            .field("tail", &self.tail)
+            .field("chain", &self.chain)
             .finish_non_exhaustive()
     }
 }
 
 /// How a value is stored: the sizes that decide when the next base is due (durable decision 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tail {
+pub struct DeltaChain {
     /// Bytes of the newest base.
     pub base_bytes: usize,
     /// Deltas after it.
@@ -110,7 +110,7 @@ pub struct Tail {
     pub delta_bytes: usize,
 }
 
-impl Tail {
+impl DeltaChain {
     /// After a base of that size.
     pub fn base(bytes: usize) -> Self {
         Self { base_bytes: bytes, deltas: 0, delta_bytes: 0 }
@@ -140,7 +140,7 @@ impl Tail {
 /// Rebuilds a value from its stored revisions: a base, then the deltas after it in order.
 pub struct Replay {
     value: Value,
-    tail: Tail,
+    chain: DeltaChain,
     seq: Seq,
     version: u32,
 }
@@ -148,7 +148,7 @@ pub struct Replay {
 impl fmt::Debug for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Replay")
-            .field("tail", &self.tail)
+            .field("chain", &self.chain)
             .field("seq", &self.seq)
             .field("version", &self.version)
             .finish_non_exhaustive()
@@ -158,29 +158,29 @@ impl fmt::Debug for Replay {
 impl Replay {
     /// Begins with a base.
     pub fn base(seq: Seq, version: u32, body: &Body) -> Result<Self, BodyError> {
-        Ok(Self { value: body.value()?, tail: Tail::base(body.len()), seq, version })
+        Ok(Self { value: body.value()?, chain: DeltaChain::base(body.len()), seq, version })
     }
 
     /// Applies the next delta.
     pub fn delta(&mut self, seq: Seq, body: &Body) -> Result<(), BodyError> {
         self.value = delta::apply(Some(&self.value), &body.ops()?).map_err(BodyError::Delta)?;
-        self.tail = self.tail.delta(body.len());
+        self.chain = self.chain.delta(body.len());
         self.seq = seq;
         Ok(())
     }
 
     /// The document as of the last revision given.
-    pub fn finish(self, address: Address, retention: Retention, created: Seq) -> Stored {
-        let Self { value, tail, seq, version } = self;
-        Stored { address, retention, created, seq, version, value, tail }
+    pub fn finish(self, address: Address, retention: Retention, created: Seq) -> StoredDocument {
+        let Self { value, chain, seq, version } = self;
+        StoredDocument { address, retention, created, seq, version, value, chain }
     }
 }
 
-impl From<Stored> for Replay {
+impl From<StoredDocument> for Replay {
     /// Goes on from a document that was read before.
-    fn from(stored: Stored) -> Self {
-        let Stored { seq, version, value, tail, .. } = stored;
-        Self { value, tail, seq, version }
+    fn from(stored: StoredDocument) -> Self {
+        let StoredDocument { seq, version, value, chain, .. } = stored;
+        Self { value, chain, seq, version }
     }
 }
 

@@ -26,8 +26,8 @@ pub struct Follower {
 
 /// Follows a session from the commit after `after` on, in this process and in others.
 ///
-/// The session need not exist yet. To begin with what it is now, use [`Session::tail`](crate::Session::tail).
-pub fn tail(storage: Arc<dyn Storage>, session: SessionId, after: Seq) -> Follower {
+/// The session need not exist yet. To begin with what it is now, use [`Session::follow`](crate::Session::follow).
+pub fn follow(storage: Arc<dyn Storage>, session: SessionId, after: Seq) -> Follower {
     Follower { storage, session, after, read: VecDeque::new() }
 }
 
