@@ -13,7 +13,7 @@ use crate::tasks_file::{Binding, TasksFile};
 /// The file's commands as task handlers.
 pub(crate) fn tasks(file: &TasksFile, runner: &Arc<Runner>, stop: &Stop) -> Tasks {
     let mut tasks = Tasks::new();
-    for (name, binding) in &file.bindings {
+    for (name, _, binding) in file.bindings.iter() {
         let binding = Arc::new(binding.clone());
         let (runner, stop, version) = (Arc::clone(runner), stop.clone(), binding.version.clone());
         let handler = move |context: TaskContext, with: Value, input: Value| {

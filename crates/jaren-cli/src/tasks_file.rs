@@ -2,14 +2,14 @@
 //!
 //! The file is read by hand over the parser's spanned tree, so that every defect is found in one go and shown in place.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jaren::flow::TaskMap;
 use jaren::json::Digest;
 use toml::Spanned;
-use toml::de::{DeArray, DeTable, DeValue};
+use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 use crate::exit::Exit;
 use crate::problem::{Defect, Problem, Source};
@@ -36,23 +36,24 @@ pub(crate) struct TasksFile {
     pub(crate) path: PathBuf,
     /// Its bytes, by which a change since a run began is noticed.
     pub(crate) bytes: Vec<u8>,
-    /// The bindings by task name.
-    pub(crate) bindings: BTreeMap<String, Binding>,
+    /// The bindings by the task's name and version.
+    pub(crate) bindings: TaskMap<Binding>,
 }
 
 impl TasksFile {
-    /// The version behind each task name.
-    pub(crate) fn versions(&self) -> BTreeMap<String, String> {
-        self.bindings.iter().map(|(name, binding)| (name.clone(), binding.version.clone())).collect()
-    }
-
     /// The SHA-256 of the file.
     pub(crate) fn digest(&self) -> String {
         Digest::of(&self.bytes).to_string()
     }
 }
 
-/// One task name's command.
+/// The bindings of the file; none without one.
+pub(crate) fn bindings(file: Option<&TasksFile>) -> &TaskMap<Binding> {
+    const NONE: &TaskMap<Binding> = &TaskMap::new();
+    file.map_or(NONE, |file| &file.bindings)
+}
+
+/// The command behind one version of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Binding {
     /// The implementation's version, which the document must name too.
@@ -88,7 +89,7 @@ pub(crate) fn read(path: &Path) -> Result<TasksFile, Problem> {
     }
 }
 
-fn parse(bytes: &[u8], folder: &Path) -> Result<BTreeMap<String, Binding>, Vec<Defect>> {
+fn parse(bytes: &[u8], folder: &Path) -> Result<TaskMap<Binding>, Vec<Defect>> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         vec![defect(at..at + 1, "the text is not UTF-8", "save the file as UTF-8")]
@@ -121,8 +122,8 @@ impl Reader<'_> {
         self.defects.push(defect(span, message, help));
     }
 
-    fn file(&mut self, root: &Spanned<DeTable<'_>>) -> BTreeMap<String, Binding> {
-        let mut bindings = BTreeMap::new();
+    fn file(&mut self, root: &Spanned<DeTable<'_>>) -> TaskMap<Binding> {
+        let mut bindings = TaskMap::new();
         for (key, value) in root.get_ref() {
             let name = key.get_ref();
             if name != "tasks" {
@@ -139,13 +140,29 @@ impl Reader<'_> {
                 if name.trim().is_empty() {
                     self.refuse(key.span(), "a task's name is blank", "name it as the document does");
                 }
-                let Some(table) = self.table(value, name) else { continue };
-                if let Some(binding) = self.binding(&key.span(), table) {
-                    bindings.insert(name.to_string(), binding);
+                for (key, table) in self.versions(key, value) {
+                    let Some(binding) = self.binding(&key, table) else { continue };
+                    let version = binding.version.clone();
+                    if !bindings.insert(name, Some(&version), binding) {
+                        let message = format!("the task has version {version:?} twice");
+                        self.refuse(key, message, "bind each version of a task once");
+                    }
                 }
             }
         }
         bindings
+    }
+
+    /// The tables of one task: one, or a list of them where several versions stand side by side.
+    fn versions<'v, 'i>(
+        &mut self,
+        key: &Spanned<DeString<'_>>,
+        value: &'v Spanned<DeValue<'i>>,
+    ) -> Vec<(Range<usize>, &'v DeTable<'i>)> {
+        let Some(items) = value.get_ref().as_array() else {
+            return self.table(value, key.get_ref()).map(|table| (key.span(), table)).into_iter().collect();
+        };
+        items.iter().filter_map(|item| Some((item.span(), self.table(item, key.get_ref())?))).collect()
     }
 
     fn binding(&mut self, key: &Range<usize>, table: &DeTable<'_>) -> Option<Binding> {
@@ -229,7 +246,7 @@ impl Reader<'_> {
             self.refuse(
                 value.span(),
                 format!("{name:?} is not a table but {found}"),
-                "write [tasks.NAME] tables",
+                "write [tasks.NAME] tables, or [[tasks.NAME]] for each version of a task",
             );
         }
         table
@@ -344,13 +361,26 @@ mod tests {
             exec = ["true"]
         "#;
         let bindings = parse(text.as_bytes(), Path::new("/here")).unwrap();
-        let charge = &bindings["charge"];
+        let charge = bindings.get("charge", Some("billing/3")).unwrap();
         assert_eq!(charge.dir, Path::new("/here/tasks"));
         assert_eq!(charge.timeout, Duration::from_secs(90));
         assert_eq!(charge.grace, Duration::from_millis(250));
         assert_eq!(charge.output_bytes_max, 65_536);
-        assert_eq!(bindings["odd name"].timeout, TIMEOUT_DEFAULT);
-        assert_eq!(bindings["odd name"].dir, Path::new("/here"));
+        let odd = bindings.get("odd name", Some("1")).unwrap();
+        assert_eq!((odd.timeout, &*odd.dir), (TIMEOUT_DEFAULT, Path::new("/here")));
+    }
+
+    #[test]
+    fn versions_of_a_task_stand_side_by_side() {
+        let text =
+            "[[tasks.a]]\nversion = \"1\"\nexec = [\"old\"]\n[[tasks.a]]\nversion = \"2\"\nexec = [\"new\"]";
+        let bindings = parse(text.as_bytes(), Path::new("/here")).unwrap();
+        assert_eq!(bindings.get("a", Some("1")).unwrap().exec, ["old"]);
+        assert_eq!(bindings.get("a", Some("2")).unwrap().exec, ["new"]);
+
+        let twice = text.replace("\"2\"", "\"1\"");
+        assert_eq!(defects(&twice), [(4, "the task has version \"1\" twice".to_owned())]);
+        assert_eq!(defects("tasks.a = [3]").len(), 1);
     }
 
     #[test]

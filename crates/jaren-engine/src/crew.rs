@@ -105,10 +105,10 @@ impl Crew {
         let alone = alone && self.is_idle();
         let cancel = self.token(call.activation);
         let context = context(run, &call, attempt, cancel, lent);
-        let StartTask { activation, node, id, state, visit, with, input, task, .. } = call;
+        let StartTask { activation, node, id, state, visit, with, input, task, version, .. } = call;
         #[cfg(feature = "metrics")]
         let name = task.clone();
-        let task = tasks.find(&task).map(Arc::clone);
+        let task = tasks.find(&task, version.as_deref()).map(Arc::clone);
         let threads = self.threads.clone();
         let execution = Execution { task, context, with, input, threads };
         let clock = Arc::clone(&lent.clock);

@@ -94,10 +94,10 @@ pub(crate) fn check_resources(
     }
     for (_, dag) in workflow.lowered().dags() {
         let nodes = dag.get("nodes").and_then(Value::as_object);
-        for name in
-            nodes.into_iter().flat_map(|nodes| nodes.iter()).filter_map(|(_, node)| node.get("run")?.as_str())
-        {
-            if let Some(need) = tasks.needs(name).iter().find(|need| !resources.has(need)) {
+        let nodes = nodes.into_iter().flat_map(|nodes| nodes.iter());
+        for (name, node) in nodes.filter_map(|(_, node)| Some((node.get("run")?.as_str()?, node))) {
+            let declared = node.get("version").and_then(Value::as_str);
+            if let Some(need) = tasks.needs(name, declared).iter().find(|need| !resources.has(need)) {
                 return Err(EngineError::no_resource(name, &need.missing()));
             }
         }

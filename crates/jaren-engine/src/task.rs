@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jaren_flow::{TaskEntry, TaskVersions};
+use jaren_flow::{TaskEntry, TaskMap, TaskVersions};
 use jaren_json::Value;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -49,7 +49,6 @@ pub(crate) enum Code {
 /// One registered task.
 #[derive(Clone)]
 pub(crate) struct Registered {
-    version: Option<Box<str>>,
     nested: BTreeMap<String, String>,
     pub(crate) code: Code,
     pub(crate) retries: Option<Retries>,
@@ -57,7 +56,11 @@ pub(crate) struct Registered {
     needs: Vec<Need>,
 }
 
-/// The handlers that documents may name, each with the version that documents must name with it (dag §7.8).
+/// The handlers that documents may name, by name and version (dag §7.8).
+///
+/// One name may be registered at several versions: documents that name the old one and documents that name the new one
+/// find theirs side by side, and so do the runs that are under way. The same name and version twice is an error of the
+/// first start or opening of a run ([`ErrorKind::Invalid`](crate::ErrorKind::Invalid)).
 ///
 /// How a task is run (its retries, its time limit, its resources) is the host's business: no part of a document's or a
 /// run's identity, so that it can be changed while runs are under way.
@@ -80,7 +83,7 @@ pub(crate) struct Registered {
 /// ```
 #[derive(Clone, Default)]
 pub struct Tasks {
-    registered: BTreeMap<Box<str>, Arc<Registered>>,
+    registered: TaskMap<Arc<Registered>>,
     defects: Vec<String>,
 }
 
@@ -91,7 +94,7 @@ impl Tasks {
     }
 
     /// Registers a typed handler. `with` and the input are read into serde types, the answer is written from one; what
-    /// does not fit is a failure of the node that names the member. A later registration of a name replaces it.
+    /// does not fit is a failure of the node that names the member.
     pub fn add<F, Fut, W, I, O, E>(&mut self, name: &str, version: &str, handler: F) -> Registration<'_>
     where
         F: Fn(TaskContext, W, I) -> Fut + Send + Sync + 'static,
@@ -161,20 +164,26 @@ impl Tasks {
         nested: BTreeMap<String, String>,
         code: Code,
     ) -> Registration<'_> {
-        let version = version.map(Into::into);
-        let registered = Registered { version, nested, code, retries: None, limit: None, needs: Vec::new() };
-        self.registered.insert(name.into(), Arc::new(registered));
-        Registration { tasks: self, name: name.into() }
+        let registered = Registered { nested, code, retries: None, limit: None, needs: Vec::new() };
+        let is_new = self.registered.insert(name, version, Arc::new(registered));
+        let registration = Registration { tasks: self, name: name.into(), version: version.map(Into::into) };
+        match version {
+            _ if !is_new => registration.refuse("that version of it is registered already"),
+            Some(version) if version.trim().is_empty() => {
+                registration.refuse("its version is blank, which no document can name")
+            }
+            _ => registration,
+        }
     }
 
-    /// The task of that name.
-    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Registered>> {
-        self.registered.get(name)
+    /// The task that a document means by that name and the version that it declares.
+    pub(crate) fn find(&self, name: &str, declared: Option<&str>) -> Option<&Arc<Registered>> {
+        self.registered.get(name, declared)
     }
 
-    /// How long an attempt at the task of that name may take.
-    pub(crate) fn limit(&self, name: &str) -> Option<Duration> {
-        self.registered.get(name)?.limit
+    /// How long an attempt at that task may take.
+    pub(crate) fn limit(&self, name: &str, declared: Option<&str>) -> Option<Duration> {
+        self.find(name, declared)?.limit
     }
 
     /// The first thing that is wrong with how the tasks were registered.
@@ -184,12 +193,12 @@ impl Tasks {
 
     /// Does any task declare a resource?
     pub(crate) fn have_needs(&self) -> bool {
-        self.registered.values().any(|task| !task.needs.is_empty())
+        self.registered.iter().any(|(_, _, task)| !task.needs.is_empty())
     }
 
-    /// The declared resources of the task of that name.
-    pub(crate) fn needs(&self, name: &str) -> &[Need] {
-        self.registered.get(name).map_or(&[], |task| &task.needs)
+    /// The declared resources of that task.
+    pub(crate) fn needs(&self, name: &str, declared: Option<&str>) -> &[Need] {
+        self.find(name, declared).map_or(&[], |task| &task.needs)
     }
 }
 
@@ -201,6 +210,7 @@ impl Tasks {
 pub struct Registration<'a> {
     tasks: &'a mut Tasks,
     name: Box<str>,
+    version: Option<Box<str>>,
 }
 
 impl Registration<'_> {
@@ -238,7 +248,7 @@ impl Registration<'_> {
     }
 
     fn change(self, change: impl FnOnce(&mut Registered)) -> Self {
-        if let Some(task) = self.tasks.registered.get_mut(&self.name) {
+        if let Some(task) = self.tasks.registered.get_mut(&self.name, self.version.as_deref()) {
             change(Arc::make_mut(task));
         }
         self
@@ -268,24 +278,22 @@ fn unfit(what: &str, error: &dyn fmt::Display) -> Failure {
 }
 
 impl TaskVersions for Tasks {
-    fn version(&self, task: &str) -> TaskEntry<'_> {
-        match self.registered.get(task) {
-            None => TaskEntry::Missing,
-            Some(entry) => entry.version.as_deref().map_or(TaskEntry::Unversioned, TaskEntry::Version),
-        }
+    fn entry(&self, task: &str, declared: Option<&str>) -> TaskEntry<'_> {
+        self.registered.entry(task, declared)
     }
 
     fn names(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        Box::new(self.registered.keys().map(|name| &**name))
+        self.registered.names()
     }
 
-    fn nested(&self, task: &str) -> Option<&BTreeMap<String, String>> {
-        self.registered.get(task).map(|entry| &entry.nested).filter(|nested| !nested.is_empty())
+    fn nested(&self, task: &str, declared: Option<&str>) -> Box<dyn Iterator<Item = (&str, &str)> + '_> {
+        let nested = self.find(task, declared).map(|registered| &registered.nested);
+        Box::new(nested.into_iter().flatten().map(|(path, version)| (&**path, &**version)))
     }
 }
 
 impl fmt::Debug for Tasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.registered.iter().map(|(name, entry)| (name, &entry.version))).finish()
+        f.debug_set().entries(self.registered.iter().map(|(name, version, _)| (name, version))).finish()
     }
 }

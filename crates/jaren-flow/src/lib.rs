@@ -54,7 +54,7 @@ pub mod workflow;
 
 pub use effect::Effect;
 pub use error::{FlowError, SessionError};
-pub use tasks::{DeclaredTasks, TaskEntry, TaskVersions};
+pub use tasks::{DeclaredTasks, TaskEntry, TaskMap, TaskVersions};
 
 /// The Rust examples of the pages, compiled and run.
 #[cfg(doctest)]

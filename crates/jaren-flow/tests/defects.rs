@@ -2,13 +2,11 @@
 //! and each with the place where its author finds it.
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
-
-use jaren_flow::DeclaredTasks;
 use jaren_flow::dag::Dag;
 use jaren_flow::machine::Machine;
 use jaren_flow::statechart::{Statechart, Step};
 use jaren_flow::workflow::{Workflow, lower};
+use jaren_flow::{DeclaredTasks, TaskMap};
 use jaren_json::{Report, Value, value};
 
 fn pointers<T>(result: Result<T, Report>) -> Vec<String> {
@@ -97,7 +95,7 @@ fn a_dag_with_six_defects() {
         "JF0015 /edges/2/to",
         "JF0012 /edges/4/port",
     ];
-    let found = pointers(Dag::compile(&document, &BTreeMap::new()));
+    let found = pointers(Dag::compile(&document, &tasks(&[])));
     let sorted = |list: &[String]| {
         let mut list = list.to_vec();
         list.sort();
@@ -105,6 +103,55 @@ fn a_dag_with_six_defects() {
     };
     assert_eq!(sorted(&found), sorted(&expected.map(str::to_owned)));
     assert_eq!(found.first().map(String::as_str), Some("JF0011 /nodes/q"));
+}
+
+/// A registry of these names and versions.
+fn tasks(registered: &[(&str, &str)]) -> TaskMap<()> {
+    let mut tasks = TaskMap::new();
+    for (name, version) in registered {
+        assert!(tasks.insert(name, Some(version), ()));
+    }
+    tasks
+}
+
+/// One task between an input and an output.
+fn one_task(declaration: Value) -> Value {
+    value!({
+        "$dag": "0.1",
+        "nodes": { "in": { "kind": "input" }, "t": declaration, "out": { "kind": "output" } },
+        "edges": [{ "from": "in", "to": "t" }, { "from": "t", "to": "out" }]
+    })
+}
+
+// flow 7.8: a node that declares a version means exactly that one. Ours: one that declares none means the handler without
+// a version or the only one, and has to say which where there are several.
+#[test]
+fn versions_of_a_task_stand_side_by_side() {
+    let both = tasks(&[("t", "1"), ("t", "2")]);
+    for version in ["1", "2"] {
+        let dag = Dag::compile(&one_task(value!({ "kind": "task", "run": "t", "version": version })), &both);
+        assert_eq!(dag.unwrap().task_versions().get("t"), Some(&Value::from(version)));
+    }
+    let third = one_task(value!({ "kind": "task", "run": "t", "version": "3" }));
+    let unsaid = one_task(value!({ "kind": "task", "run": "t" }));
+    for (document, message) in [
+        (&third, "the document wants the task 't' at version '3', registered are '1', '2'"),
+        (
+            &unsaid,
+            "the document does not say at which version it wants the task 't', registered are '1', '2'",
+        ),
+    ] {
+        let report = Dag::compile(document, &both).unwrap_err();
+        let first = report.first();
+        assert_eq!((first.code(), first.pointer().as_str()), ("JF0019", "/nodes/t/version"));
+        assert_eq!(first.message(), message);
+    }
+    assert!(Dag::compile(&unsaid, &tasks(&[("t", "1")])).is_ok());
+    let mut with_plain = both;
+    assert!(with_plain.insert("t", None, ()));
+    assert!(Dag::compile(&unsaid, &with_plain).is_ok());
+    let report = Dag::compile(&third, &with_plain).unwrap_err();
+    assert!(report.first().message().ends_with("registered are one without a version, '1', '2'"), "{report}");
 }
 
 fn broken_workflow() -> Value {
@@ -148,14 +195,13 @@ fn a_task_that_no_handler_has_is_shown_at_its_name() {
         "$workflow": "0.2", "revision": "r", "initial": "a",
         "states": { "a": { "work": { "task": "t", "version": "2" }, "then": "b" }, "b": { "final": true } }
     });
-    let registry = BTreeMap::from([("t".to_owned(), "1".to_owned())]);
-    let report = Workflow::compile(&document, &registry).unwrap_err();
+    let report = Workflow::compile(&document, &tasks(&[("t", "1")])).unwrap_err();
     assert_eq!(
         (report.first().code(), report.first().place().as_str()),
         ("JF0019", "/states/a/work/version")
     );
     assert_eq!(report.first().pointer().as_str(), "/nodes/task/version");
-    let report = Workflow::compile(&document, &BTreeMap::new()).unwrap_err();
+    let report = Workflow::compile(&document, &tasks(&[])).unwrap_err();
     assert_eq!((report.first().code(), report.first().place().as_str()), ("JF0018", "/states/a/work/task"));
 }
 
@@ -263,8 +309,7 @@ fn a_name_that_was_nearly_right_is_suggested() {
         "nodes": { "in": { "kind": "input" }, "t": { "kind": "task", "run": "prepaer" }, "out": { "kind": "output" } },
         "edges": [{ "from": "in", "to": "t" }, { "from": "t", "to": "out" }]
     });
-    let tasks = BTreeMap::from([("prepare".to_owned(), "1".to_owned()), ("ship".to_owned(), "1".to_owned())]);
-    let report = Dag::compile(&document, &tasks).unwrap_err();
+    let report = Dag::compile(&document, &tasks(&[("prepare", "1"), ("ship", "1")])).unwrap_err();
     assert_eq!(report.first().code(), "JF0018");
     assert!(report.first().message().ends_with("; did you mean 'prepare'?"), "{report}");
 }

@@ -63,7 +63,7 @@ pub(crate) fn check(arguments: &args::Check, output: &mut Output) -> Result<Exit
     let name = arguments.file.display().to_string();
     let format = Format::of(&document)?;
     let checked = match &arguments.tasks {
-        Some(path) => format.compile(&document.value, &tasks_file::read(path)?.versions()),
+        Some(path) => format.compile(&document.value, &tasks_file::read(path)?.bindings),
         None => format.compile(&document.value, &DeclaredTasks),
     };
     checked.map_err(|report| refused(format.name(), &document, &report))?;

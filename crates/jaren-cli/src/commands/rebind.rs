@@ -17,7 +17,7 @@ use crate::lock::Asked;
 use crate::output::Output;
 use crate::problem::Problem;
 use crate::store::{self, Use};
-use crate::tasks_file::TasksFile;
+use crate::tasks_file::{self, TasksFile};
 use crate::text;
 
 /// Rebinds the run. Everything that the user gave is read and checked before anything is written.
@@ -31,8 +31,7 @@ pub(crate) async fn rebind(arguments: &args::Rebind, output: &mut Output) -> Res
         return Err(Problem::new(Exit::Conflict, format!("run {run:?} is done, and goes on with nothing")));
     }
     let tasks = remembered_tasks(&view, arguments.tasks.as_deref(), output)?;
-    let versions = tasks.as_ref().map(TasksFile::versions).unwrap_or_default();
-    Workflow::compile(&document.value, &versions)
+    Workflow::compile(&document.value, tasks_file::bindings(tasks.as_ref()))
         .map_err(|report| refused("workflow", &document, &report))?;
     let mut rebind = Rebind::new(document.value, &*arguments.actor, &*arguments.reason);
     if arguments.tasks.is_some() {
@@ -59,7 +58,7 @@ pub(crate) async fn rebind(arguments: &args::Rebind, output: &mut Output) -> Res
 /// The tasks of the file by name and version: none of them is executed here.
 fn named(file: Option<&TasksFile>) -> Tasks {
     let mut tasks = Tasks::new();
-    for (name, binding) in file.iter().flat_map(|file| &file.bindings) {
+    for (name, _, binding) in tasks_file::bindings(file).iter() {
         tasks.add_value(name, &binding.version, async |_: TaskContext, _: Value, _: Value| {
             Err(Failure::new("a run is not executed while it is bound to another document"))
         });

@@ -30,8 +30,7 @@ pub(crate) async fn run(arguments: &args::Run, output: &mut Output) -> Result<Ex
     }
     let document = input::document(&arguments.file)?;
     let tasks = arguments.tasks.as_deref().map(tasks_file::read).transpose()?;
-    let versions = tasks.as_ref().map(TasksFile::versions).unwrap_or_default();
-    Workflow::compile(&document.value, &versions)
+    Workflow::compile(&document.value, tasks_file::bindings(tasks.as_ref()))
         .map_err(|report| refused("workflow", &document, &report))?;
     let data = arguments.input.as_deref().map_or(Ok(Value::Null), input::data)?;
 

@@ -299,7 +299,7 @@ impl Pilot {
         }
         let attempt = self.attempts.next(&call);
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
-        let limit = self.engine.tasks.limit(&call.task);
+        let limit = self.engine.tasks.limit(&call.task, call.version.as_deref());
         self.tell(&Record::Started { state, visit, node, attempt, limit });
         let alone = self.starts_held == 0;
         self.crew.start(&self.engine.tasks, &self.run, call, attempt, &self.lent, alone);

@@ -279,7 +279,7 @@ impl Turn<'_> {
     fn start(&mut self, call: StartTask, alone: bool) {
         let attempt = 1;
         let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
-        let limit = self.runs.tasks.limit(&call.task);
+        let limit = self.runs.tasks.limit(&call.task, call.version.as_deref());
         self.lent.teller.tell(&Record::Started { state, visit, node, attempt, limit });
         self.crew.start(&self.runs.tasks, &self.run, call, attempt, &self.lent, alone);
     }

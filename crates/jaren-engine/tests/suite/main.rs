@@ -16,3 +16,4 @@ mod rivals;
 mod runs;
 mod support;
 mod timers;
+mod versions;

@@ -201,8 +201,8 @@ impl<'a> Wiring<'a> {
             let Some((Work::Task { name, version: Some(version), .. }, _)) = work else { continue };
             let path = Pointer::from_tokens([id]);
             let path = path.as_str().trim_start_matches('/');
-            for (inner, version) in tasks.nested(name).into_iter().flatten() {
-                versions.insert(format!("{path}/{inner}"), Value::from(version.as_str()));
+            for (inner, version) in tasks.nested(name, Some(version)) {
+                versions.insert(format!("{path}/{inner}"), Value::from(version));
             }
             versions.insert(path.to_owned(), Value::String(version.clone()));
         }
@@ -302,26 +302,38 @@ fn agree(
     tasks: &dyn TaskVersions,
     defects: &mut Defects,
 ) {
-    match (tasks.version(name), version) {
-        (TaskEntry::Missing, _) => {
+    match tasks.entry(name, version) {
+        TaskEntry::Found => {}
+        TaskEntry::Missing => {
             let near = defects.suggest(Some(&Value::from(name)), tasks.names());
             let message = format!(
                 "no handler is registered for the task '{name}': register it or correct the name{near}"
             );
             defects.push("JF0018", pointer.child("run"), message);
         }
-        (TaskEntry::Unversioned, Some(version)) => {
-            let message = format!(
-                "the document wants the task '{name}' at version '{version}', its handler is registered without one"
-            );
+        TaskEntry::Others(others) => {
+            let wanted = match version {
+                Some(version) => format!("the document wants the task '{name}' at version '{version}'"),
+                None => format!("the document does not say at which version it wants the task '{name}'"),
+            };
+            let message = format!("{wanted}, {}", registered(&others));
             defects.push("JF0019", pointer.child("version"), message);
         }
-        (TaskEntry::Version(found), Some(version)) if found != version => {
-            let message = format!(
-                "the document wants the task '{name}' at version '{version}', the registered handler is '{found}'"
-            );
-            defects.push("JF0019", pointer.child("version"), message);
-        }
-        (TaskEntry::Unversioned, None) | (TaskEntry::Version(_) | TaskEntry::Declared, _) => {}
     }
+}
+
+/// How many versions a message lists.
+const VERSIONS_SHOWN: usize = 8;
+
+fn registered(versions: &[Option<&str>]) -> String {
+    match versions {
+        [None] => return "its handler is registered without one".to_owned(),
+        [Some(found)] => return format!("the registered handler is '{found}'"),
+        _ => {}
+    }
+    let name =
+        |version: &Option<&str>| version.map_or("one without a version".to_owned(), |v| format!("'{v}'"));
+    let shown: Vec<String> = versions.iter().take(VERSIONS_SHOWN).map(name).collect();
+    let more = if versions.len() > VERSIONS_SHOWN { " and more" } else { "" };
+    format!("registered are {}{more}", shown.join(", "))
 }
