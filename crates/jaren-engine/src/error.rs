@@ -173,7 +173,11 @@ impl EngineError {
 
     /// Where in the document, as a JSON Pointer.
     pub fn pointer(&self) -> Option<&str> {
-        self.run_error().and_then(RunError::pointer)
+        match &self.0.source {
+            Source::Report(report) => Some(report.first().place().as_str()),
+            Source::Run(error) => error.pointer(),
+            _ => None,
+        }
     }
 
     /// The run that it is about.
@@ -243,8 +247,15 @@ impl std::error::Error for EngineError {
 impl From<Report> for EngineError {
     fn from(report: Report) -> Self {
         let first = report.first();
-        let pointer = first.pointer().to_string();
-        let message = format!("the document does not compile: {} at {pointer:?}", first.message());
+        let mut message = format!("the document does not compile: {}", first.message());
+        if !first.place().is_root() {
+            message = format!("{message} at {}", first.place());
+        }
+        match report.len() - 1 {
+            0 => {}
+            1 => message.push_str("; there is 1 more defect"),
+            more => message.push_str(&format!("; there are {more} more defects")),
+        }
         EngineError::of(ErrorKind::Document, first.code(), message, Source::Report(report))
     }
 }

@@ -12,8 +12,8 @@ pub(crate) fn place(pointer: &Pointer) -> &str {
 
 /// One defect of a document.
 ///
-/// Displayed as `JF0006 at /transitions/0/to: …`. Messages are lower-case fragments that name pointers and types, not
-/// values.
+/// Displayed at its [`place`](Self::place), as `JF0006 at /transitions/0/to: …`. Messages are lower-case fragments that
+/// name pointers and types, not values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     code: &'static str,
@@ -82,7 +82,7 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}: {}", self.code, place(&self.pointer), self.message)
+        write!(f, "{} at {}: {}", self.code, place(self.place()), self.message)
     }
 }
 

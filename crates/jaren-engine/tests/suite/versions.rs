@@ -63,3 +63,27 @@ async fn a_pair_that_is_registered_twice_is_told_at_the_first_start() {
     let error = world.engine_with(tasks).start(Start::new(order("1"), value!(1))).await.unwrap_err();
     assert!(error.to_string().contains("blank"), "{error}");
 }
+
+/// A defect is told where the author wrote it, not where it is in what the document was lowered to.
+#[tokio::test]
+async fn a_misspelt_task_is_told_where_it_is_written() {
+    let world = World::new();
+    let mut tasks = Tasks::new();
+    tax(&mut tasks, "1", 2.0);
+    let engine = world.engine_with(tasks);
+    let mut misspelt = order("1");
+    let work = value!({ "work": { "task": "tac", "version": "1" }, "then": "end" });
+    if let Value::Object(document) = &misspelt {
+        let states = document.get("states").and_then(Value::as_object).unwrap().with("tax", work);
+        misspelt = Value::Object(document.with("states", Value::Object(states)));
+    }
+    let error = engine.start(Start::new(misspelt, value!(1))).await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Document, "JF0018"));
+    assert_eq!(error.pointer(), Some("/states/tax/work/task"));
+    assert_eq!(error.report().unwrap().first().pointer(), &"/nodes/task/run");
+    let told = error.to_string();
+    assert!(told.contains("at /states/tax/work/task") && !told.contains("/nodes"), "{told}");
+    assert!(error.report().unwrap().to_string().starts_with("JF0018 at /states/tax/work/task: "), "{told}");
+    let error = engine.start(Start::new(order("2"), value!(1))).await.unwrap_err();
+    assert_eq!((error.code(), error.pointer()), ("JF0019", Some("/states/tax/work/version")));
+}
