@@ -171,7 +171,8 @@ impl EngineError {
         }
     }
 
-    /// Where in the document, as a JSON Pointer.
+    /// Where in the document, as a JSON Pointer. Of a document that does not compile: where its author wrote what is
+    /// wrong.
     pub fn pointer(&self) -> Option<&str> {
         match &self.0.source {
             Source::Report(report) => Some(report.first().place().as_str()),

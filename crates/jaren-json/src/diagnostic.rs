@@ -209,6 +209,7 @@ mod tests {
 
         let carried = defect("JF0018", "/nodes/task/run").with_place(Pointer::parse("/work/task").unwrap());
         assert_eq!(carried.pointer(), &"/nodes/task/run");
+        assert_eq!(carried.to_string(), "JF0018 at /work/task: names no state");
         assert_eq!(carried.under(&Pointer::parse("/states/a").unwrap()).place(), &"/states/a/work/task");
     }
 }
