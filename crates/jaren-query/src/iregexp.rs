@@ -1,7 +1,8 @@
 //! I-Regexp (RFC 9485): checked against its whole grammar, then translated for the `regex` crate.
 //!
 //! What the grammar does not have never reaches the engine: no back-references, no look-around, no flags. The engine
-//! matches in time linear in the text, and a pattern's program has a bound, so no pattern is a trap.
+//! matches in time linear in the text, and a pattern's program has a bound, so no pattern is a trap. What is compiled and
+//! matched during an evaluation is paid for by the size of the program.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jaren_json::Str;
 use regex::{Regex, RegexBuilder};
 
+use crate::budget::{Budget, Spent};
+
 /// The most bytes that the program of one pattern may take. A class of Unicode letters takes some tens of thousands, and
 /// each repetition of it as much again.
-const PROGRAM_BYTES_MAX: usize = 4 << 20;
+pub(crate) const PROGRAM_BYTES_MAX: usize = 4 << 20;
+/// The sizes at which a program is tried, so that what compiles to a small one pays for a small one.
+const SIZES: [usize; 4] = [8 << 10, 64 << 10, 512 << 10, PROGRAM_BYTES_MAX];
+/// How long a pattern may be in bytes, and how many categories (`\p{…}`) it may name: far more than fit into the largest
+/// program, and few enough to be read before it is known that they do not.
+const PATTERN_BYTES_MAX: usize = 64 << 10;
+const CATEGORIES_MAX: usize = 1024;
 /// How deep groups may nest.
 const GROUPS_MAX: u32 = 100;
 
@@ -20,7 +29,7 @@ const GROUPS_MAX: u32 = 100;
 pub(crate) enum PatternDefect {
     /// It does not conform to RFC 9485.
     Invalid,
-    /// It conforms, and its program would be larger than the bound.
+    /// It conforms, and it or its program would be larger than the bound.
     TooLarge,
 }
 
@@ -31,26 +40,58 @@ pub(crate) enum Extent {
     Part,
 }
 
-/// A pattern as it is compiled: a matcher, or why there is none.
-pub(crate) type Compiled = Result<Regex, PatternDefect>;
+/// What matches a pattern.
+#[derive(Debug)]
+pub(crate) struct Matcher {
+    pub(crate) regex: Regex,
+    /// The bytes that its program takes at most.
+    size: usize,
+}
 
-/// Compiles a pattern.
-pub(crate) fn compile(pattern: &str, extent: Extent) -> Compiled {
-    let translated = Translator::translate(pattern).ok_or(PatternDefect::Invalid)?;
+impl Matcher {
+    /// Whether a text matches, paid for.
+    pub(crate) fn is_match(&self, text: &str, work: &Budget) -> Result<bool, Spent> {
+        self.pay(text, work)?;
+        Ok(self.regex.is_match(text))
+    }
+
+    /// Pays for reading a text once: for each byte a part of the program is looked at. A byte takes half a unit where the
+    /// program is small.
+    pub(crate) fn pay(&self, text: &str, work: &Budget) -> Result<(), Spent> {
+        work.spend(text.len().saturating_mul(self.size) >> 14)
+    }
+}
+
+/// A pattern as it is compiled: a matcher, or why there is none.
+pub(crate) type Compiled = Result<Matcher, PatternDefect>;
+
+/// Compiles a pattern, paying for each size of a program that is tried before it is.
+fn compile(pattern: &str, extent: Extent, work: &Budget) -> Result<Compiled, Spent> {
+    work.spend(pattern.len())?;
+    let Some(translated) = Translator::translate(pattern) else { return Ok(Err(PatternDefect::Invalid)) };
+    let categories = pattern.matches(r"\p").count() + pattern.matches(r"\P").count();
+    if pattern.len() > PATTERN_BYTES_MAX || categories > CATEGORIES_MAX {
+        return Ok(Err(PatternDefect::TooLarge));
+    }
     let whole = match extent {
         Extent::Whole => format!("^(?:{translated})$"),
         Extent::Part => translated,
     };
-    let built = RegexBuilder::new(&whole)
-        .size_limit(PROGRAM_BYTES_MAX)
-        .dfa_size_limit(PROGRAM_BYTES_MAX)
-        .nest_limit(2 * GROUPS_MAX + 8)
-        .build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => PatternDefect::TooLarge,
-        // What is left to go wrong: a repetition whose bounds are in the wrong order, or too large to be a number.
-        _ => PatternDefect::Invalid,
-    })
+    for size in SIZES {
+        work.spend(size / 4)?;
+        let built = RegexBuilder::new(&whole)
+            .size_limit(size)
+            .dfa_size_limit(PROGRAM_BYTES_MAX)
+            .nest_limit(2 * GROUPS_MAX + 8)
+            .build();
+        match built {
+            Ok(regex) => return Ok(Ok(Matcher { regex, size })),
+            Err(regex::Error::CompiledTooBig(_)) => {}
+            // What is left to go wrong: a repetition whose bounds are in the wrong order, or too large to be a number.
+            Err(_) => return Ok(Err(PatternDefect::Invalid)),
+        }
+    }
+    Ok(Err(PatternDefect::TooLarge))
 }
 
 /// Where a pattern comes from at one place of a document.
@@ -66,13 +107,22 @@ impl Pattern {
     /// The pattern of a place, where its text is known already.
     pub(crate) fn new(text: Option<&str>, extent: Extent) -> Self {
         match text {
-            Some(text) => Self::Fixed(compile(text, extent)),
+            // Nobody pays for what stands in the document but its author.
+            Some(text) => Self::Fixed(
+                compile(text, extent, &Budget::new(u64::MAX)).unwrap_or(Err(PatternDefect::TooLarge)),
+            ),
             None => Self::Last(extent, Mutex::new(None)),
         }
     }
 
-    /// Calls `look` with the compiled pattern of that text, which is the known one where there is one.
-    pub(crate) fn with<R>(&self, text: &str, look: impl FnOnce(&Compiled) -> R) -> R {
+    /// Calls `look` with the compiled pattern of that text, which is the known one where there is one. What has to be
+    /// compiled is paid for, also where an earlier evaluation has left another pattern here.
+    pub(crate) fn with<R>(
+        &self,
+        text: &str,
+        work: &Budget,
+        look: impl FnOnce(&Compiled) -> Result<R, Spent>,
+    ) -> Result<R, Spent> {
         let (extent, last) = match self {
             Self::Fixed(compiled) => return look(compiled),
             Self::Last(extent, last) => (*extent, last),
@@ -81,12 +131,12 @@ impl Pattern {
             Some((known, compiled)) if **known == *text => Some(Arc::clone(compiled)),
             _ => None,
         };
-        let compiled = known.unwrap_or_else(|| {
-            let compiled = Arc::new(compile(text, extent));
-            let kept = (Str::from(text), Arc::clone(&compiled));
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
-            compiled
-        });
+        if let Some(compiled) = known {
+            return look(&compiled);
+        }
+        let compiled = Arc::new(compile(text, extent, work)?);
+        let kept = (Str::from(text), Arc::clone(&compiled));
+        *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         look(&compiled)
     }
 }
@@ -306,8 +356,12 @@ impl<'p> Translator<'p> {
 mod tests {
     use super::*;
 
+    fn compile(pattern: &str, extent: Extent) -> Compiled {
+        super::compile(pattern, extent, &Budget::new(u64::MAX)).unwrap()
+    }
+
     fn matches(pattern: &str, text: &str) -> Option<bool> {
-        compile(pattern, Extent::Whole).ok().map(|regex| regex.is_match(text))
+        compile(pattern, Extent::Whole).ok().map(|matcher| matcher.regex.is_match(text))
     }
 
     #[test]
@@ -399,6 +453,8 @@ mod tests {
     fn what_is_too_large_is_told_apart() {
         let large = r"(\p{L}{1,1000}){1,1000}";
         assert_eq!(compile(large, Extent::Part).err(), Some(PatternDefect::TooLarge));
+        assert!(matches!(compile(&r"\p{L}".repeat(2000), Extent::Part), Err(PatternDefect::TooLarge)));
+        assert!(matches!(compile(&"a".repeat(70_000), Extent::Part), Err(PatternDefect::TooLarge)));
         let deep = |groups: u32| format!("{}a{}", "(".repeat(groups as usize), ")".repeat(groups as usize));
         assert!(compile(&deep(GROUPS_MAX), Extent::Whole).is_ok());
         assert_eq!(compile(&deep(GROUPS_MAX + 1), Extent::Whole).err(), Some(PatternDefect::Invalid));
@@ -416,9 +472,30 @@ mod tests {
         for (text, input, expected) in
             [("a+", "aa", true), ("a+", "b", false), ("b", "b", true), ("[", "[", false)]
         {
-            let found =
-                pattern.with(text, |compiled| compiled.as_ref().is_ok_and(|regex| regex.is_match(input)));
-            assert_eq!(found, expected, "{text}");
+            let work = Budget::new(1 << 20);
+            let look = |compiled: &Compiled| {
+                compiled.as_ref().map_or(Ok(false), |found| found.is_match(input, &work))
+            };
+            assert_eq!(pattern.with(text, &work, look).unwrap(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_compiled_and_matched_is_paid_for_by_its_size() {
+        let paid = |text: &str, input: &str| {
+            let (pattern, work) = (Pattern::new(None, Extent::Whole), Budget::new(1 << 24));
+            let look = |compiled: &Compiled| {
+                compiled.as_ref().map_or(Ok(false), |found| found.is_match(input, &work))
+            };
+            pattern.with(text, &work, look).unwrap();
+            (1 << 24) - work.left()
+        };
+        let (small, large) = (paid("a*", ""), paid(r"\p{L}{40}", ""));
+        assert!(small < 3000 && large > 100_000, "{small} {large}");
+        let text = "a".repeat(1000);
+        assert_eq!(paid("a*", &text), small + 500);
+        assert!(paid(r"\p{L}{40}", &text) > large + 10_000);
+        let short = Budget::new(1000);
+        assert!(Pattern::new(None, Extent::Whole).with("a", &short, |_| Ok(())).is_err());
     }
 }

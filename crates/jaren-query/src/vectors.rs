@@ -2,9 +2,8 @@
 
 use jaren_json::Value;
 
-/// The components of a value that is a list of numbers, however many.
-pub(crate) fn components(value: &Value) -> Option<&[Value]> {
-    let components = &value.as_array()?[..];
+/// The components of a list that has only numbers, however many.
+pub(crate) fn components(components: &[Value]) -> Option<&[Value]> {
     components.iter().all(|component| component.as_f64().is_some()).then_some(components)
 }
 

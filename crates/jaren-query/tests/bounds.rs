@@ -208,10 +208,48 @@ fn endless() -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// Queries of which each round does much at once: a million rounds.
+fn endless_rounds() -> Vec<(&'static str, Value)> {
+    let rounds = |round: Value| value!({"$for": {"i": {"$range": [1, 1_000_000]}}, "$return": round});
+    let long = |piece: &str| Value::from(piece.repeat(10_000));
+    let rows = |row: Value| Value::from(vec![row; 1000]);
+    let positions = (0..1000).map(|i| value!([i, (i % 2)])).collect::<Value>();
+    let line = value!({"type": "LineString", "coordinates": positions});
+    let vector = rows(value!(1));
+    vec![
+        ("patterns", rounds(value!({"$match": ["a", {"$concat": ["a", {"$string": "$i"}]}]}))),
+        (
+            "patterns in a filter",
+            value!({"$let": {"rows": {"$const": [{"p": "a"}, {"p": "b"}]}},
+                "$return": (rounds(value!("$rows[?match('a', @.p)]")))}),
+        ),
+        ("match", rounds(value!({"$match": [(long("a")), "(a|b)*c"]}))),
+        ("replace nothing", rounds(value!({"$replace": [(long("a")), "b", ""]}))),
+        (
+            "match in a filter",
+            value!({"$let": {"rows": {"$const": (rows(value!({"text": (long("a"))})))}},
+                "$return": (rounds(value!("$rows[?search(@.text, 'b')]")))}),
+        ),
+        (
+            "length in a filter",
+            value!({"$let": {"rows": {"$const": (rows(value!({"text": (long("a"))})))}},
+                "$return": (rounds(value!("$rows[?length(@.text) == 1]")))}),
+        ),
+        ("number", rounds(value!({"$number": (long("1"))}))),
+        ("geo-parse", rounds(value!({"$geo-parse": {"$concat": ["MULTIPOINT (", (long("0 0, ")), "0 0)"]}}))),
+        ("geo-text", rounds(value!({"$geo-text": {"$const": (line.clone())}}))),
+        ("geo-simplify", rounds(value!({"$geo-simplify": [{"$const": (line.clone())}, 0.1]}))),
+        ("length of a line", rounds(value!({"$length": {"$const": line}}))),
+        ("bounds of a cell", rounds(value!({"$geohash-bounds": (long("u"))}))),
+        ("cells around", rounds(value!({"$geohash-neighbours": (long("u"))}))),
+        ("similarity", rounds(value!({"$similarity": [{"$const": (vector.clone())}, {"$const": vector}]}))),
+    ]
+}
+
 #[test]
 fn work_inside_the_steps_ends() {
     let limits = Limits { work: NonZeroU64::new(1 << 22), ..Limits::default() };
-    for (name, query) in endless() {
+    for (name, query) in endless().into_iter().chain(endless_rounds()) {
         let query = Query::compile_with(&query, &CompileOptions { limits, ..CompileOptions::default() })
             .unwrap_or_else(|report| panic!("{name}: {report}"));
         let error = query.items(&Scope::value(&Value::Null)).expect_err(name);

@@ -4,6 +4,7 @@ use jaren_json::Value;
 
 use super::item::{Got, Item};
 use super::{Run, Sink, Stop};
+use crate::budget::Spent;
 use crate::error::{EvalError, GUARD, LIMIT, TYPE};
 use crate::place::Place;
 use crate::plan::{Expr, Measure, Spatial, SpatialMap, SpatialTest};
@@ -12,6 +13,14 @@ use crate::vectors;
 
 /// Positions and containers of geometries that are visited for one step of the limit; fewer are free.
 const VISITS_PER_STEP: u64 = 1024;
+/// As many are visited for one unit of work.
+const VISITS_PER_UNIT: u64 = 16;
+/// What a part of a geometry that is read takes, in units of work: a value, and its share of the list around it.
+const PART_MADE: usize = 8;
+/// The components of a vector that are looked at for one unit of work.
+const COMPONENTS_PER_UNIT: usize = 16;
+/// What a letter of a cell takes: to be read, and to be written for nine cells.
+const LETTER: usize = 4;
 
 impl<'a> Run<'a> {
     pub(super) fn spatial(&mut self, spatial: &'a Spatial) -> Result<Option<Value>, EvalError> {
@@ -44,10 +53,18 @@ impl<'a> Run<'a> {
                 let text = self.metered(place, |meter| spatial::write_wkt(value, meter))?;
                 Ok(text.map(Value::from))
             }
-            SpatialMap::Parse => Ok(spatial::read_wkt(self.spatial_text(&got, place)?)),
+            SpatialMap::Parse => {
+                let text = self.spatial_text(&got, place)?;
+                self.spend(text.len() / 4, place)?;
+                let geometry = spatial::read_wkt(text);
+                let parts = geometry.as_ref().map_or(0, |geometry| geometry.size() as usize);
+                self.spend(parts.saturating_mul(PART_MADE), place)?;
+                Ok(geometry)
+            }
             SpatialMap::CellBounds => {
-                let bounds = spatial::cell_bounds(self.spatial_text(&got, place)?);
-                Ok(bounds.map(spatial::Bounds::to_polygon))
+                let name = self.spatial_text(&got, place)?;
+                self.spend(name.len().saturating_mul(LETTER), place)?;
+                Ok(spatial::cell_bounds(name).map(spatial::Bounds::to_polygon))
             }
         }
     }
@@ -148,7 +165,9 @@ impl<'a> Run<'a> {
         if matches!(got, Got::None) {
             return Ok(());
         }
-        let cells = spatial::neighbours(self.spatial_text(&got, operand.place)?);
+        let name = self.spatial_text(&got, operand.place)?;
+        self.spend(name.len().saturating_mul(LETTER), operand.place)?;
+        let cells = spatial::neighbours(name);
         cells.into_iter().try_for_each(|cell| sink(self, Item::Own(Value::from(cell))))
     }
 
@@ -192,12 +211,15 @@ impl<'a> Run<'a> {
         .ok_or_else(|| self.misfit("a text", got, place))
     }
 
+    /// A vector, which is looked at as a whole.
     fn vector<'g>(&self, got: &'g Got<'a>, place: Place) -> Result<&'g [Value], EvalError> {
-        match got {
-            Got::One(item) => vectors::components(item.value()),
+        let list = match got {
+            Got::One(item) => item.value().as_array(),
             Got::None | Got::Several => None,
-        }
-        .ok_or_else(|| self.misfit("a list of numbers as a vector", got, place))
+        };
+        self.spend(list.map_or(0, |list| list.len() / COMPONENTS_PER_UNIT), place)?;
+        list.and_then(|list| vectors::components(list))
+            .ok_or_else(|| self.misfit("a list of numbers as a vector", got, place))
     }
 
     #[cold]
@@ -205,17 +227,21 @@ impl<'a> Run<'a> {
         self.fail(TYPE, place, format!("expected {expected}, found {}", got.describe()))
     }
 
-    /// Work on geometries, charged to the limit of steps where it is much; its refusal is reported at `place`.
+    /// Work on geometries, charged to the limits of steps and work where it is much; its refusal is reported at `place`.
     fn metered<T>(
         &mut self,
         place: Place,
-        work: impl FnOnce(&Meter) -> Result<T, Refusal>,
+        work: impl FnOnce(&Meter<'_>) -> Result<T, Refusal>,
     ) -> Result<T, EvalError> {
-        let visits = self.steps_left.saturating_mul(VISITS_PER_STEP).saturating_add(VISITS_PER_STEP - 1);
-        let meter = Meter::new(visits);
+        let affordable = |left: u64, each: u64| left.saturating_mul(each).saturating_add(each - 1);
+        let visits = affordable(self.steps_left, VISITS_PER_STEP);
+        let visits = visits.min(affordable(self.work.left(), VISITS_PER_UNIT));
+        let meter = Meter::new(visits, &self.work);
         let answer = work(&meter);
-        self.steps_left = self.steps_left.saturating_sub((visits - meter.left()) / VISITS_PER_STEP);
-        answer.map_err(|refusal| {
+        let visited = visits - meter.left();
+        self.steps_left = self.steps_left.saturating_sub(visited / VISITS_PER_STEP);
+        let paid = self.work.spend_u64(visited / VISITS_PER_UNIT).map_err(|Spent| Refusal::Large);
+        answer.and_then(|answer| paid.map(|()| answer)).map_err(|refusal| {
             let code = match refusal {
                 Refusal::Large => LIMIT,
                 Refusal::Deep => GUARD,

@@ -7,8 +7,9 @@ use regex::NoExpand;
 
 use super::Run;
 use super::item::{Got, Item, count};
+use crate::budget::Spent;
 use crate::error::{EvalError, GUARD, TYPE};
-use crate::iregexp::PatternDefect;
+use crate::iregexp::{PROGRAM_BYTES_MAX, PatternDefect};
 use crate::place::Place;
 use crate::plan::{Expr, Matching, Text, TextMap, TextTest};
 
@@ -71,15 +72,18 @@ impl<'a> Run<'a> {
         let Matching { pattern, operands } = matching;
         let [operand, pattern_operand] = &**operands;
         let (text, pattern_text) = (self.text_operand(operand)?, self.text_operand(pattern_operand)?);
-        pattern.with(&pattern_text, |compiled| match compiled {
-            Ok(regex) => Ok(regex.is_match(&text)),
-            Err(PatternDefect::Invalid) => Ok(false),
-            Err(PatternDefect::TooLarge) => Err(self.too_large(pattern_operand.place)),
-        })
+        let place = pattern_operand.place;
+        let found = pattern.with(&pattern_text, &self.work, |compiled| match compiled {
+            Ok(matcher) => matcher.is_match(&text, &self.work).map(Ok),
+            Err(PatternDefect::Invalid) => Ok(Ok(false)),
+            Err(PatternDefect::TooLarge) => Ok(Err(self.too_large(place))),
+        });
+        found.map_err(|Spent| self.spent(place))?
     }
 
     fn too_large(&self, place: Place) -> EvalError {
-        self.fail(GUARD, place, "the pattern would need a matcher of more than 4 MiB")
+        let mebibytes = PROGRAM_BYTES_MAX >> 20;
+        self.fail(GUARD, place, format!("expected a pattern whose matcher takes at most {mebibytes} MiB"))
     }
 
     /// `$replace`: what is put in is taken as it is, and a pattern must match something.
@@ -89,19 +93,22 @@ impl<'a> Run<'a> {
         let (text, pattern_text) = (self.text_operand(operand)?, self.text_operand(pattern_operand)?);
         let by = self.text_operand(by)?;
         let place = pattern_operand.place;
-        pattern.with(&pattern_text, |compiled| match compiled {
+        let replaced = pattern.with(&pattern_text, &self.work, |compiled| match compiled {
             // Only anchors match between characters, and they match the empty text too.
-            Ok(regex) if regex.is_match("") => {
-                Err(self.fail(TYPE, place, "expected a pattern that does not match the empty text"))
+            Ok(matcher) if matcher.regex.is_match("") => {
+                Ok(Err(self.fail(TYPE, place, "expected a pattern that does not match the empty text")))
             }
-            Ok(regex) => {
-                let added = regex.find_iter(&text).count().saturating_mul(by.len());
-                self.spend(text.len().saturating_add(added) / 4, place)?;
-                Ok(Value::from(&*regex.replace_all(&text, NoExpand(&by))))
+            Ok(matcher) => {
+                matcher.pay(&text, &self.work)?;
+                let added = matcher.regex.find_iter(&text).count().saturating_mul(by.len());
+                matcher.pay(&text, &self.work)?;
+                self.work.spend(text.len().saturating_add(added) / 4)?;
+                Ok(Ok(Value::from(&*matcher.regex.replace_all(&text, NoExpand(&by)))))
             }
-            Err(PatternDefect::Invalid) => Err(self.fail(TYPE, place, "expected an I-Regexp (RFC 9485)")),
-            Err(PatternDefect::TooLarge) => Err(self.too_large(place)),
-        })
+            Err(PatternDefect::Invalid) => Ok(Err(self.fail(TYPE, place, "expected an I-Regexp (RFC 9485)"))),
+            Err(PatternDefect::TooLarge) => Ok(Err(self.too_large(place))),
+        });
+        replaced.map_err(|Spent| self.spent(place))?
     }
 
     /// The number of code points.
@@ -203,7 +210,10 @@ impl<'a> Run<'a> {
             Got::One(item) => match item.value() {
                 Value::Number(number) => Some(*number),
                 Value::Bool(bool) => Some(f64::from(u8::from(*bool))),
-                Value::String(text) => parse_number(text),
+                Value::String(text) => {
+                    self.spend(text.len() / 16, operand.place)?;
+                    parse_number(text)
+                }
                 _ => None,
             },
             Got::Several => None,

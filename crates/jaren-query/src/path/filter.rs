@@ -188,7 +188,10 @@ impl Comparable {
             },
             Self::Length(operand) => {
                 let length = match &*operand.value(view)? {
-                    Value::String(text) => text.chars().count(),
+                    // Where the budget is spent the walk ends, whatever the answer.
+                    Value::String(text) => {
+                        view.budget.spend(text.len() / 64).map_or(0, |()| text.chars().count())
+                    }
                     Value::Array(array) => array.len(),
                     Value::Object(object) => object.len(),
                     Value::Null | Value::Bool(_) | Value::Number(_) => return None,
@@ -215,7 +218,12 @@ impl Matches {
         let (Some(text), Some(pattern)) = (self.text.text(view), self.pattern_text.text(view)) else {
             return false;
         };
-        self.pattern.with(&pattern, |compiled| compiled.as_ref().is_ok_and(|regex| regex.is_match(&text)))
+        let found = self.pattern.with(&pattern, view.budget, |compiled| match compiled {
+            Ok(matcher) => matcher.is_match(&text, view.budget),
+            Err(_) => Ok(false),
+        });
+        // Where the budget is spent the walk ends, whatever the answer.
+        found.unwrap_or(false)
     }
 }
 

@@ -8,7 +8,7 @@ use super::walk::{Shape, elements, shapes};
 use super::{Meter, Position, Refusal};
 
 /// Whether a surface of the value holds the position: in its outline and in none of its holes.
-pub(crate) fn contains(value: &Value, at: Position, meter: &Meter) -> Result<bool, Refusal> {
+pub(crate) fn contains(value: &Value, at: Position, meter: &Meter<'_>) -> Result<bool, Refusal> {
     for shape in shapes(value, meter) {
         let Shape::Surface(rings) = shape? else { continue };
         let Some((outline, holes)) = rings.split_first() else { continue };
@@ -19,7 +19,7 @@ pub(crate) fn contains(value: &Value, at: Position, meter: &Meter) -> Result<boo
     Ok(false)
 }
 
-fn in_any_ring(rings: &[Value], at: Position, meter: &Meter) -> Result<bool, Refusal> {
+fn in_any_ring(rings: &[Value], at: Position, meter: &Meter<'_>) -> Result<bool, Refusal> {
     for ring in rings {
         if in_ring(ring, at, meter)? {
             return Ok(true);
@@ -32,7 +32,7 @@ fn in_any_ring(rings: &[Value], at: Position, meter: &Meter) -> Result<bool, Ref
 ///
 /// A slanted side belongs to the ring. Of a rectangle along the axes the western and southern sides do, and the eastern and
 /// northern ones do not, so that each position lies in one cell of a grid.
-fn in_ring(ring: &Value, at: Position, meter: &Meter) -> Result<bool, Refusal> {
+fn in_ring(ring: &Value, at: Position, meter: &Meter<'_>) -> Result<bool, Refusal> {
     let ring = elements(Some(ring));
     meter.visit(ring.len())?;
     let Some(mut last) = ring.iter().rev().find_map(Position::of) else { return Ok(false) };

@@ -41,14 +41,14 @@ impl Bounds {
 }
 
 /// Whether no position of a value is infinite or NaN.
-pub(crate) fn all_finite(value: &Value, meter: &Meter) -> Result<bool, Refusal> {
+pub(crate) fn all_finite(value: &Value, meter: &Meter<'_>) -> Result<bool, Refusal> {
     let mut finite = true;
     positions(value, meter, |position| finite &= position.is_finite())?;
     Ok(finite)
 }
 
 /// The smallest box around all positions; none where there is none or one is not finite.
-pub(crate) fn bounds(value: &Value, meter: &Meter) -> Result<Option<Bounds>, Refusal> {
+pub(crate) fn bounds(value: &Value, meter: &Meter<'_>) -> Result<Option<Bounds>, Refusal> {
     let mut bounds: Option<Bounds> = None;
     let mut finite = true;
     positions(value, meter, |position| {
@@ -68,7 +68,7 @@ pub(crate) fn bounds(value: &Value, meter: &Meter) -> Result<Option<Bounds>, Ref
 }
 
 /// The mean of all positions; none where there is none or the mean is not finite.
-pub(crate) fn centroid(value: &Value, meter: &Meter) -> Result<Option<Position>, Refusal> {
+pub(crate) fn centroid(value: &Value, meter: &Meter<'_>) -> Result<Option<Position>, Refusal> {
     let (mut lon, mut lat, mut count) = (0.0, 0.0, 0.0);
     positions(value, meter, |position| {
         lon += position.lon;
@@ -80,7 +80,7 @@ pub(crate) fn centroid(value: &Value, meter: &Meter) -> Result<Option<Position>,
 }
 
 /// Where a value counts as being: a position is there itself, anything else at its centroid.
-pub(crate) fn representative(value: &Value, meter: &Meter) -> Result<Option<Position>, Refusal> {
+pub(crate) fn representative(value: &Value, meter: &Meter<'_>) -> Result<Option<Position>, Refusal> {
     match Position::of(value) {
         Some(position) => Ok(Some(position).filter(|position| position.is_finite())),
         None => centroid(value, meter),
@@ -97,7 +97,7 @@ pub(crate) fn distance(from: Position, to: Position) -> f64 {
 }
 
 /// Metres of the lines and of the sides of the rings that are written; none where a position is not finite.
-pub(crate) fn length(value: &Value, meter: &Meter) -> Result<Option<f64>, Refusal> {
+pub(crate) fn length(value: &Value, meter: &Meter<'_>) -> Result<Option<f64>, Refusal> {
     if !all_finite(value, meter)? {
         return Ok(None);
     }
@@ -115,7 +115,7 @@ pub(crate) fn length(value: &Value, meter: &Meter) -> Result<Option<f64>, Refusa
     Ok(Some(total).filter(|total| total.is_finite()))
 }
 
-fn line_length(line: &[Value], meter: &Meter) -> Result<f64, Refusal> {
+fn line_length(line: &[Value], meter: &Meter<'_>) -> Result<f64, Refusal> {
     meter.visit(line.len())?;
     let mut positions = line.iter().filter_map(Position::of);
     let Some(mut last) = positions.next() else { return Ok(0.0) };
@@ -128,7 +128,7 @@ fn line_length(line: &[Value], meter: &Meter) -> Result<f64, Refusal> {
 }
 
 /// Square metres of the surfaces, each its outline less its holes; none where a position is not finite.
-pub(crate) fn area(value: &Value, meter: &Meter) -> Result<Option<f64>, Refusal> {
+pub(crate) fn area(value: &Value, meter: &Meter<'_>) -> Result<Option<f64>, Refusal> {
     if !all_finite(value, meter)? {
         return Ok(None);
     }
@@ -149,7 +149,7 @@ pub(crate) fn area(value: &Value, meter: &Meter) -> Result<Option<f64>, Refusal>
 ///
 /// Each side contributes the area between itself and a pole, taken as if the sine of the latitude ran evenly along it
 /// (Chamberlain and Duquette, "Some algorithms for polygons on a sphere", 2007).
-fn ring_area(ring: &[Value], meter: &Meter) -> Result<f64, Refusal> {
+fn ring_area(ring: &[Value], meter: &Meter<'_>) -> Result<f64, Refusal> {
     meter.visit(ring.len())?;
     let corner = |position: Position| (position.lon.to_radians(), position.lat.to_radians().sin());
     let Some(mut last) = ring.iter().rev().find_map(Position::of).map(corner) else { return Ok(0.0) };

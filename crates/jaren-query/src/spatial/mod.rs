@@ -18,6 +18,8 @@ use std::cell::Cell;
 
 use jaren_json::Value;
 
+use crate::budget::{Budget, Spent};
+
 pub(crate) use contain::contains;
 pub(crate) use geohash::{PRECISION_DEFAULT, PRECISION_MAX, cell_bounds, encode, neighbours};
 pub(crate) use measure::{Bounds, all_finite, area, bounds, centroid, distance, length, representative};
@@ -59,7 +61,7 @@ impl From<Position> for Value {
 /// Why geography gives up on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It has more parts than may be visited.
+    /// It has more parts than may be visited, or more is made of it than may be.
     Large,
     /// Its collections nest deeper than [`COLLECTIONS_MAX`].
     Deep,
@@ -69,22 +71,24 @@ impl Refusal {
     pub(crate) fn message(self) -> String {
         match self {
             Self::Large => {
-                "visiting the positions of the geometry takes more steps than the limit allows".to_owned()
+                "looking at the geometry, or making another, takes more steps or work than the limits allow"
+                    .to_owned()
             }
             Self::Deep => format!("expected at most {COLLECTIONS_MAX} nested collections of geometries"),
         }
     }
 }
 
-/// Counts the positions and the containers that are visited, and ends what takes too many.
+/// Counts the positions and the containers that are visited, ends what takes too many, and pays for what is made.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub(crate) struct Meter<'w> {
     left: Cell<u64>,
+    work: &'w Budget,
 }
 
-impl Meter {
-    pub(crate) fn new(visits: u64) -> Self {
-        Self { left: Cell::new(visits) }
+impl<'w> Meter<'w> {
+    pub(crate) fn new(visits: u64, work: &'w Budget) -> Self {
+        Self { left: Cell::new(visits), work }
     }
 
     pub(crate) fn left(&self) -> u64 {
@@ -95,5 +99,10 @@ impl Meter {
         let parts = u64::try_from(parts).unwrap_or(u64::MAX);
         self.left.set(self.left.get().checked_sub(parts).ok_or(Refusal::Large)?);
         Ok(())
+    }
+
+    /// Pays for so many bytes of a value or a text that is made.
+    fn make(&self, bytes: usize) -> Result<(), Refusal> {
+        self.work.spend(bytes.div_ceil(4)).map_err(|Spent| Refusal::Large)
     }
 }

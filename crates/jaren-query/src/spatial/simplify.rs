@@ -12,7 +12,7 @@ const RING_MIN: usize = 4;
 ///
 /// A line keeps its ends, so a ring stays closed, and a ring that would be left without an inside is left as it is. So is
 /// everything else, other members of the same objects included. A tolerance of zero drops nothing.
-pub(crate) fn simplify(value: &Value, tolerance: f64, meter: &Meter) -> Result<Value, Refusal> {
+pub(crate) fn simplify(value: &Value, tolerance: f64, meter: &Meter<'_>) -> Result<Value, Refusal> {
     if tolerance == 0.0 {
         return Ok(value.clone());
     }
@@ -21,7 +21,7 @@ pub(crate) fn simplify(value: &Value, tolerance: f64, meter: &Meter) -> Result<V
 
 struct Reduction<'m> {
     tolerance: f64,
-    meter: &'m Meter,
+    meter: &'m Meter<'m>,
 }
 
 impl Reduction<'_> {
@@ -52,6 +52,7 @@ impl Reduction<'_> {
     fn values(&self, values: Option<&Value>, levels: usize) -> Result<Option<Value>, Refusal> {
         let Some(Value::Array(values)) = values else { return Ok(None) };
         let levels = levels.checked_sub(1).ok_or(Refusal::Deep)?;
+        self.meter.make(size_of_val(&values[..]))?;
         let values: Result<Value, _> = values.iter().map(|value| self.value(value, levels)).collect();
         values.map(Some)
     }
@@ -66,6 +67,7 @@ impl Reduction<'_> {
         match (value, nesting.checked_sub(1)) {
             (Value::Array(line), None) => self.line(line, min),
             (Value::Array(lines), Some(nesting)) => {
+                self.meter.make(size_of_val(&lines[..]))?;
                 lines.iter().map(|line| self.nest(line, nesting, min)).collect()
             }
             _ => Ok(value.clone()),
@@ -84,6 +86,7 @@ impl Reduction<'_> {
         if count < min || count == line.len() {
             return unchanged;
         }
+        self.meter.make(count * size_of::<Value>())?;
         Ok(line.iter().zip(kept).filter(|(_, kept)| *kept).map(|(value, _)| value.clone()).collect())
     }
 

@@ -15,7 +15,7 @@ pub(super) fn elements(value: Option<&Value>) -> &[Value] {
 /// Every position of a value in document order, whatever the kind of its geometries.
 pub(super) fn positions(
     value: &Value,
-    meter: &Meter,
+    meter: &Meter<'_>,
     mut visit: impl FnMut(Position),
 ) -> Result<(), Refusal> {
     let mut level = from_ref(value).iter();
@@ -86,7 +86,7 @@ pub(super) enum Shape<'v> {
 /// The lines and surfaces of a value in document order.
 #[derive(Debug)]
 pub(super) struct Shapes<'v> {
-    meter: &'v Meter,
+    meter: &'v Meter<'v>,
     level: Iter<'v, Value>,
     outer: Vec<Iter<'v, Value>>,
     /// What is left of a multiple geometry, and whether its members are surfaces.
@@ -94,7 +94,7 @@ pub(super) struct Shapes<'v> {
     surfaces: bool,
 }
 
-pub(super) fn shapes<'v>(value: &'v Value, meter: &'v Meter) -> Shapes<'v> {
+pub(super) fn shapes<'v>(value: &'v Value, meter: &'v Meter<'_>) -> Shapes<'v> {
     Shapes { meter, level: from_ref(value).iter(), outer: Vec::new(), members: [].iter(), surfaces: false }
 }
 

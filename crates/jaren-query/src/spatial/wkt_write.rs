@@ -8,7 +8,7 @@ use super::{COLLECTIONS_MAX, Meter, Position, Refusal};
 /// The text of a value; none where one of its geometries has no text.
 ///
 /// A feature is its geometry, and a collection of features is a collection of those that have one.
-pub(crate) fn write_wkt(value: &Value, meter: &Meter) -> Result<Option<String>, Refusal> {
+pub(crate) fn write_wkt(value: &Value, meter: &Meter<'_>) -> Result<Option<String>, Refusal> {
     let mut writer = Writer { out: String::new(), meter };
     let written = if is_located(value) { writer.located(value, COLLECTIONS_MAX)? } else { None };
     Ok(written.map(|()| writer.out))
@@ -21,7 +21,7 @@ fn is_located(value: &Value) -> bool {
 
 struct Writer<'m> {
     out: String,
-    meter: &'m Meter,
+    meter: &'m Meter<'m>,
 }
 
 /// What was written; `None` where a part has no text, and then the whole has none.
@@ -60,6 +60,7 @@ impl Writer<'_> {
             }
             _ => return Ok(None),
         };
+        self.meter.make(tag.len())?;
         self.out.push_str(tag);
         match object.get("coordinates") {
             Some(Value::Array(coordinates)) if coordinates.is_empty() => self.out.push_str(" EMPTY"),
@@ -79,6 +80,7 @@ impl Writer<'_> {
         write: fn(&mut Self, &Value, usize) -> Written,
     ) -> Written {
         let levels = levels.checked_sub(1).ok_or(Refusal::Deep)?;
+        self.meter.make("GEOMETRYCOLLECTION ".len())?;
         self.out.push_str("GEOMETRYCOLLECTION ");
         let mut any = false;
         for member in members {
@@ -95,7 +97,7 @@ impl Writer<'_> {
     /// Positions so many lists down, each in brackets of its own where `wrapped`.
     fn coordinates(&mut self, value: &Value, nesting: usize, wrapped: bool) -> Written {
         self.meter.visit(1)?;
-        let Some(nesting) = nesting.checked_sub(1) else { return Ok(self.position(value, wrapped)) };
+        let Some(nesting) = nesting.checked_sub(1) else { return self.position(value, wrapped) };
         let elements = elements(Some(value));
         if elements.is_empty() {
             return Ok(None);
@@ -110,12 +112,15 @@ impl Writer<'_> {
         Ok(Some(()))
     }
 
-    fn position(&mut self, value: &Value, wrapped: bool) -> Option<()> {
-        let Position { lon, lat } = Position::of(value)?;
+    fn position(&mut self, value: &Value, wrapped: bool) -> Written {
+        let Some(Position { lon, lat }) = Position::of(value) else { return Ok(None) };
         // Numbers are written as in JSON, which has none for infinities and NaN.
-        let [lon, lat] = [to_text(&Value::Number(lon)).ok()?, to_text(&Value::Number(lat)).ok()?];
+        let (Ok(lon), Ok(lat)) = (to_text(&Value::Number(lon)), to_text(&Value::Number(lat))) else {
+            return Ok(None);
+        };
+        self.meter.make(lon.len() + lat.len())?;
         let (open, close) = if wrapped { ("(", ")") } else { ("", "") };
         self.out.extend([open, &lon, " ", &lat, close]);
-        Some(())
+        Ok(Some(()))
     }
 }
