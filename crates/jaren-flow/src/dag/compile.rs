@@ -6,8 +6,8 @@ use jaren_jslt::Stylesheet;
 use jaren_json::{Object, Pointer, Shape, Str, Value};
 
 use super::cycle;
-use super::document::{self, DeclaredKind};
 use super::plan::{Edge, Node, Plan, Work};
+use super::read::{self, DeclaredKind};
 use crate::defects::Defects;
 use crate::guard::{compile_query, embedded};
 use crate::tasks::{TaskEntry, TaskVersions};
@@ -15,15 +15,15 @@ use crate::tasks::{TaskEntry, TaskVersions};
 /// Compiles into `defects`; a plan comes out only when the document is sound.
 pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Plan> {
     let before = defects.count();
-    let head = document::head(document, defects)?;
-    let declared = document::nodes(head, defects)?;
+    let head = read::head(document, defects)?;
+    let declared = read::nodes(head, defects)?;
     let mut wiring = Wiring::declare(declared, tasks, defects);
     let outputs: Vec<usize> = wiring.all_of(DeclaredKind::Output);
     if outputs.len() != 1 {
         let message = format!("a dag has exactly one output node, found {}", outputs.len());
         defects.push("JF0017", Pointer::root().child("nodes"), message);
     }
-    let edges = document::edges(head, defects)?;
+    let edges = read::edges(head, defects)?;
     wiring.wire(edges, defects);
     let canonical = match jaren_json::canonical(document) {
         Ok(canonical) => Str::from(canonical),
@@ -68,10 +68,10 @@ impl<'a> Wiring<'a> {
         };
         for (index, (id, declaration)) in declared.iter().enumerate() {
             let pointer = pointer_of(id);
-            let (kind, work) = match document::node(declaration, &pointer, defects) {
+            let (kind, work) = match read::node(declaration, &pointer, defects) {
                 None => (None, None),
                 Some((object, kind)) => {
-                    let checkpoint = document::checkpoint(object, &pointer, defects);
+                    let checkpoint = read::checkpoint(object, &pointer, defects);
                     let work = work(object, kind, durable, &pointer, tasks, defects);
                     (Some(kind), work.map(|work| (work, checkpoint)))
                 }
@@ -129,7 +129,7 @@ impl<'a> Wiring<'a> {
     /// Reads one edge and adds it to the node it enters; its ends.
     fn edge(&mut self, index: usize, item: &Value, defects: &mut Defects) -> Option<(usize, usize)> {
         let pointer = Pointer::root().child("edges").child_index(index);
-        let edge = document::edge(item, &pointer, defects)?;
+        let edge = read::edge(item, &pointer, defects)?;
         let from = self.end(edge.from, "from", &pointer, defects);
         let to = self.end(edge.to, "to", &pointer, defects);
         let (from, to) = (from?, to?);
@@ -257,15 +257,13 @@ fn work(
     match kind {
         DeclaredKind::Input => Some(Work::Input),
         DeclaredKind::Output => Some(Work::Output),
-        DeclaredKind::Const => {
-            document::required(object, "value", pointer, defects).cloned().map(Work::Const)
-        }
+        DeclaredKind::Const => read::required(object, "value", pointer, defects).cloned().map(Work::Const),
         DeclaredKind::Query => {
-            let query = document::required(object, "query", pointer, defects)?;
+            let query = read::required(object, "query", pointer, defects)?;
             compile_query(query, "JF0014", &pointer.child("query"), "the query", defects).map(Work::Query)
         }
         DeclaredKind::Jslt => {
-            let sheet = document::required(object, "stylesheet", pointer, defects)?;
+            let sheet = read::required(object, "stylesheet", pointer, defects)?;
             let compiled = Stylesheet::compile(sheet);
             embedded(compiled, "JF0014", &pointer.child("stylesheet"), "the stylesheet", defects)
                 .map(Work::Stylesheet)
@@ -282,8 +280,8 @@ fn task(
     defects: &mut Defects,
 ) -> Option<Work> {
     let before = defects.count();
-    let name = document::run(object, pointer, defects);
-    let version = document::version(object, durable, pointer, defects);
+    let name = read::run(object, pointer, defects);
+    let version = read::version(object, durable, pointer, defects);
     if let Some(name) = &name {
         agree(name, version.as_deref(), pointer, tasks, defects);
     }

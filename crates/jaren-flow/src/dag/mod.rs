@@ -5,8 +5,8 @@
 
 mod compile;
 mod cycle;
-mod document;
 mod plan;
+mod read;
 
 use std::sync::Arc;
 

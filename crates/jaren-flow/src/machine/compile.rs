@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jaren_json::{Object, Pointer, Str, Value};
 
 use super::document;
+use super::read;
 use super::places::Places;
 use crate::defects::Defects;
 use crate::effect::{EffectPlan, compile_effects};
@@ -63,14 +64,14 @@ struct Draft {
 /// Compiles into `defects`; a plan comes out only when the document is sound.
 pub(super) fn check(document: &Value, defects: &mut Defects) -> Option<Plan> {
     let before = defects.count();
-    let head = document::head(document, defects)?;
+    let head = read::head(document, defects)?;
     let mut draft = Draft::default();
-    let items = document::list(head, "states", "JF0002", defects)?;
+    let items = read::list(head, "states", "JF0002", defects)?;
     for (index, item) in items.iter().enumerate() {
         state(item, &Pointer::root().child("states").child_index(index), &mut draft, defects);
     }
     let initial = initial(head, &draft, defects);
-    let items = document::list(head, "transitions", "JF0005", defects)?;
+    let items = read::list(head, "transitions", "JF0005", defects)?;
     for (index, item) in items.iter().enumerate() {
         transition(item, &Pointer::root().child("transitions").child_index(index), &mut draft, defects);
     }
@@ -79,7 +80,7 @@ pub(super) fn check(document: &Value, defects: &mut Defects) -> Option<Plan> {
 }
 
 fn state(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defects) {
-    let Some((id, is_final)) = document::state(item, pointer, defects) else { return };
+    let Some((id, is_final)) = read::state(item, pointer, defects) else { return };
     let entry = compile_effects(item.get("entry"), &pointer.child("entry"), defects);
     let exit = compile_effects(item.get("exit"), &pointer.child("exit"), defects);
     if draft.by_id.contains_key(id) {
@@ -110,7 +111,7 @@ fn initial(head: &Object, draft: &Draft, defects: &mut Defects) -> Option<usize>
 }
 
 fn transition(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defects) {
-    let Some(document) = document::transition(item, pointer, defects) else { return };
+    let Some(document) = read::transition(item, pointer, defects) else { return };
     let mut end = |id: &Str, member: &str| {
         let found = draft.by_id.get(id).copied();
         if found.is_none() {

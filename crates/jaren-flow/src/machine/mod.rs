@@ -20,8 +20,8 @@
 //! ```
 
 mod compile;
-mod document;
 mod places;
+mod read;
 mod session;
 mod state;
 

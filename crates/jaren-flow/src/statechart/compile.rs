@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_json::{Diagnostic, Object, Pointer, Str, Value};
 
-use super::document::{self, DeclaredType, HistoryMode, StateDocument, Trigger};
 use super::plan::{Kind, Plan, State, StateId, Transition};
+use super::read::{self, DeclaredType, HistoryMode, StateDocument, Trigger};
 use crate::defects::Defects;
 use crate::effect::compile_effects;
 use crate::guard::Guard;
@@ -16,8 +16,8 @@ const CODE: &str = "JF0020";
 /// Compiles into `defects`; a plan comes out only when the document is sound.
 pub(super) fn check(document: &Value, microsteps_max: u64, defects: &mut Defects) -> Option<Plan> {
     let before = defects.count();
-    let head = document::head(document, defects)?;
-    let declared = document::states(head, defects);
+    let head = read::head(document, defects)?;
+    let declared = read::states(head, defects);
     if declared.is_empty() {
         return None;
     }
@@ -327,20 +327,20 @@ fn transition(item: &Value, pointer: &Pointer, plan: &Plan, defects: &mut Defect
         defects.add(Diagnostic::new(CODE, pointer.clone(), message).with_place(place));
     }
     let object = item.as_object()?;
-    document::transition_members(object, pointer, defects);
+    read::transition_members(object, pointer, defects);
     let source = endpoint("from").map(|from| plan.state(from).kind);
     if matches!(source, Some(Kind::Final | Kind::History(_))) {
         let message = "a final or history state has no outgoing transitions";
         defects.push(CODE, pointer.child("from"), message);
     }
-    let trigger = document::trigger(object, pointer, defects);
+    let trigger = read::trigger(object, pointer, defects);
     if trigger == Trigger::Done
         && source.is_some_and(|kind| !matches!(kind, Kind::Compound { .. } | Kind::Parallel))
     {
         let message = "done needs a source that is compound or parallel";
         defects.push(CODE, pointer.child("done"), message);
     }
-    let internal = document::is_internal(object);
+    let internal = read::is_internal(object);
     let inside = ends.is_none_or(|(from, to)| plan.is_within(to, from));
     if internal.is_none() || (internal == Some(true) && !inside) {
         let message = "type is external or internal, and an internal transition stays within its source";

@@ -8,8 +8,8 @@
 
 mod compile;
 mod configuration;
-mod document;
 mod plan;
+mod read;
 mod session;
 mod snapshot;
 mod turn;
@@ -161,7 +161,7 @@ impl Statechart {
         indices.sort_unstable();
         let mut seen = std::collections::BTreeSet::new();
         let names = indices.into_iter().filter_map(|index| match &self.plan.transition(index).trigger {
-            document::Trigger::Event(name) => Some(name.clone()),
+            read::Trigger::Event(name) => Some(name.clone()),
             _ => None,
         });
         Ok(names.filter(|name| seen.insert(name.clone())).collect())

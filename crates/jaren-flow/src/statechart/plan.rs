@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jaren_json::{Str, Value};
 
-use super::document::{HistoryMode, Trigger};
+use super::read::{HistoryMode, Trigger};
 use crate::effect::EffectPlan;
 use crate::guard::Guard;
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use jaren_json::{Object, Shape, Str, Value};
 
-use super::document::{HistoryMode, Trigger};
 use super::plan::{Kind, Plan, StateId};
+use super::read::{HistoryMode, Trigger};
 use crate::error::FlowError;
 
 /// The largest integer that a JSON number holds exactly together with its neighbours, 2^53 - 1.

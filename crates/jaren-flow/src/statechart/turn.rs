@@ -8,8 +8,8 @@ use jaren_json::{Diagnostic, Value};
 use jaren_query::Scope;
 
 use super::configuration::{fill, is_final, leaves, resolve_conflicts};
-use super::document::{HistoryMode, Trigger};
 use super::plan::{Kind, Plan, State, StateId, Transition};
+use super::read::{HistoryMode, Trigger};
 use super::snapshot::{Control, SAFE_INTEGER_MAX, Snapshot, Timer, sort};
 use super::{Step, StepResult};
 use crate::effect::{Effect, EffectPlan};

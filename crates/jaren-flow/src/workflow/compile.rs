@@ -1,6 +1,7 @@
 //! Compiling a workflow: its lowered chart and dags against a registry, and the identity that resumes compare.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use jaren_json::{Object, Pointer, Str, Value, canonical};
 
@@ -69,7 +70,7 @@ fn compile_state(state: Drafted, tasks: &dyn TaskVersions, defects: &mut Defects
         compile_query(&input, "JF0014", &pointer.child("input"), "the input of the work", defects)
     });
     let work = dag.map(|dag| Work { revision: fingerprint(dag.canonical()), dag, input, catches });
-    State { id, pointer, form, limit, work }
+    State { id, pointer, form, limit, work, alone: OnceLock::new() }
 }
 
 /// Where in the workflow a pointer into a state's dag leads.

@@ -3,9 +3,9 @@
 
 use jaren_json::{Diagnostic, Object, ObjectBuilder, Pointer, Report, Str, Value, value};
 
-use super::document::{self, CODE, Form, StateDocument, WorkDocument};
 use super::order::ordered;
 use super::proof::{self, Links};
+use super::read::{self, CODE, Form, StateDocument, WorkDocument};
 use super::{DONE, ERROR, LOWERING, NEXT, event_name};
 use crate::defects::{Defects, unknown_members};
 use crate::guard::compile_query;
@@ -106,7 +106,7 @@ pub(super) fn draft(document: &Value, defects: &mut Defects) -> Option<Draft> {
     }
     let before = defects.count();
     let document = ordered(document);
-    let (head, revision) = document::head(&document, defects)?;
+    let (head, revision) = read::head(&document, defects)?;
     let mut walk = Walk::default();
     let initial = walk.scope(Some(head), &Scope::root(), defects);
     for index in proof::unbounded(&walk.links) {
@@ -205,7 +205,7 @@ impl Walk {
         }
         for (name, spec) in states {
             let pointer = scope.states().child(name);
-            if let Some(state) = document::state(name, spec, &pointer, defects) {
+            if let Some(state) = read::state(name, spec, &pointer, defects) {
                 self.state(&state, pointer, states, scope, defects);
             }
         }
@@ -226,7 +226,7 @@ impl Walk {
         let links = self.links.len();
         self.links.push(Links { id: id.clone(), bounded: state.limit.is_some(), next: Vec::new() });
         let dag = match state.form {
-            Form::Work => document::work(state.object, &pointer, defects).as_ref().map(dag_of),
+            Form::Work => read::work(state.object, &pointer, defects).as_ref().map(dag_of),
             Form::Choose | Form::On | Form::Flow | Form::Final => None,
         };
         self.drafted.push(Drafted {
@@ -345,10 +345,10 @@ impl Source<'_, '_> {
 
     fn choose(&mut self, state: &StateDocument<'_>, defects: &mut Defects) {
         for (index, branch) in
-            document::branches(state.object, Form::Choose, &self.pointer, defects).iter().enumerate()
+            read::branches(state.object, Form::Choose, &self.pointer, defects).iter().enumerate()
         {
             let pointer = self.pointer.child("choose").child_index(index);
-            let Some((guard, to)) = document::choice(branch, &pointer, defects) else { continue };
+            let Some((guard, to)) = read::choice(branch, &pointer, defects) else { continue };
             if let Some(to) = self.resolve(to, pointer.child("to"), defects) {
                 let fields = [("event", Value::from(NEXT)), ("guard", guard.clone())];
                 self.transition(&to, &fields, pointer.child("guard"));
@@ -361,10 +361,10 @@ impl Source<'_, '_> {
 
     fn wait(&mut self, state: &StateDocument<'_>, defects: &mut Defects) {
         for (index, branch) in
-            document::branches(state.object, Form::On, &self.pointer, defects).iter().enumerate()
+            read::branches(state.object, Form::On, &self.pointer, defects).iter().enumerate()
         {
             let pointer = self.pointer.child("on").child_index(index);
-            let Some((event, guard, to)) = document::answer(branch, &pointer, defects) else { continue };
+            let Some((event, guard, to)) = read::answer(branch, &pointer, defects) else { continue };
             // An event comes from outside: such an edge is no link.
             if let Some(to) = self.resolve(to, pointer.child("to"), defects) {
                 let mut fields = vec![("event", Value::from(event_name(event)))];
@@ -372,7 +372,7 @@ impl Source<'_, '_> {
                 self.transition(&to, &fields, pointer.child("guard"));
             }
         }
-        if let Some((duration, to)) = document::after(state.object, &self.pointer, defects) {
+        if let Some((duration, to)) = read::after(state.object, &self.pointer, defects) {
             let place = self.pointer.child("after").child("to");
             if let Some(to) = self.resolve(to, place.clone(), defects) {
                 self.transition(&to, &[("after", Value::Number(duration))], place);

@@ -6,21 +6,21 @@
 //! of a work state, limits and catches, and the identity that a resume compares. Driving is `jaren-engine`'s.
 
 mod compile;
-mod document;
 mod lower;
 mod order;
 mod proof;
+mod read;
 mod revision;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use jaren_json::{Diagnostic, Object, Pointer, Report, Str, Value};
+use jaren_json::{Diagnostic, Object, Pointer, Report, Shape, Str, Value};
 use jaren_query::{Query, Scope};
 
 use self::compile::Plan;
-pub use self::document::Form;
 pub use self::lower::{Lowered, lower};
+pub use self::read::Form;
 use crate::dag::Dag;
 use crate::defects::Defects;
 use crate::error::{FlowError, quote};
@@ -77,6 +77,8 @@ struct State {
     form: Form,
     limit: Option<u64>,
     work: Option<Work>,
+    /// That of a record of this state alone.
+    alone: OnceLock<Option<Shape>>,
 }
 
 /// What a work state runs.
@@ -141,6 +143,18 @@ impl Workflow {
     /// The qualified ids of the states, in the order of the lowering: each is a JSON Pointer into the document.
     pub fn states(&self) -> impl Iterator<Item = &Str> {
         self.plan.states.iter().map(|state| &state.id)
+    }
+
+    /// The same record by state with that of one state set. What grows alike in the runs of one workflow shares its names.
+    #[must_use]
+    pub fn with_record(&self, records: &Object, state: &Str, value: Value) -> Object {
+        if records.is_empty()
+            && let Some(found) = self.state(state)
+            && let Some(alone) = found.alone.get_or_init(|| Shape::new([state]))
+        {
+            return Object::from_shape(alone, vec![value]).unwrap_or_default();
+        }
+        records.with(state, value)
     }
 
     /// The form of a state.
