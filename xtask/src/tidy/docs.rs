@@ -1,4 +1,4 @@
-//! Drift between the docs and the code: every crate on the map, every error code explained, the test command printed.
+//! Drift between the docs and the code: every crate on the map, every code explained, the test command printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::scan::{is_word, whole};
 /// Pages that must name every crate of `crates/`.
 const MAPS: [&str; 2] = ["README.md", "docs/architecture.md"];
 
-/// The page that explains every error code.
+/// The page that explains every code.
 const ERRORS: &str = "docs/errors.md";
 
 /// The line of the README that `.ci/run` looks for and runs.
@@ -39,12 +39,39 @@ pub(super) fn check(sources: &[SourceFile], crates: &BTreeSet<String>) -> Vec<Fi
         found.push(Finding::new("README.md", 0, message));
     }
     if let Some(errors) = page(ERRORS) {
-        for (code, path) in
-            codes(sources).into_iter().filter(|(code, _)| !errors.text.contains(code.as_str()))
-        {
-            found.push(Finding::new(&path, 0, format!("the code `{code}` is not explained in {ERRORS}")));
+        found.extend(errors_page(&errors.text, &codes(sources)));
+    }
+    found
+}
+
+/// The page against the codes that the crates give, each with a file that gives it.
+fn errors_page(text: &str, codes: &BTreeMap<String, String>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut rows = BTreeSet::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let cells: Vec<&str> = text.split('|').map(str::trim).collect();
+        let Some(code) = cells.get(1).and_then(|cell| cell.strip_prefix('`')?.strip_suffix('`')) else {
+            continue;
+        };
+        if !is_code(code) {
+            continue;
+        }
+        let mut complain = |message: String| found.push(Finding::new(ERRORS, line, message));
+        if !matches!(*cells.as_slice(), ["", _, means, cure, ""] if !means.is_empty() && !cure.is_empty()) {
+            complain(format!("`{code}` needs two cells: what it means, and what to do"));
+        }
+        if !codes.contains_key(code) {
+            complain(format!("`{code}` is given by no crate: remove its row"));
+        }
+        if !rows.insert(code) {
+            complain(format!("`{code}` has two rows"));
         }
     }
+    let missing = codes.iter().filter(|(code, _)| !rows.contains(code.as_str()));
+    found.extend(
+        missing
+            .map(|(code, path)| Finding::new(path, 0, format!("the code `{code}` has no row in {ERRORS}"))),
+    );
     found
 }
 
@@ -58,7 +85,7 @@ fn names(text: &str, name: &str) -> bool {
     whole(text, name, |c| is_word(c) || c == '-').next().is_some()
 }
 
-/// Every error code of the formats that the crates can give, with a file that gives it.
+/// Every code that the crates can give, with a file that gives it.
 fn codes(sources: &[SourceFile]) -> BTreeMap<String, String> {
     let mut codes = BTreeMap::new();
     for file in sources.iter().filter(|file| file.path.starts_with("crates/") && !file.is_test()) {
@@ -71,8 +98,11 @@ fn codes(sources: &[SourceFile]) -> BTreeMap<String, String> {
     codes
 }
 
-/// `J`, a capital letter, four digits: `JF0011`.
+/// `J`, a capital letter, four digits, as `JF0011`; or what a command of a task came to, as `command-status`.
 fn is_code(text: &str) -> bool {
+    if let Some(rest) = text.strip_prefix("command-") {
+        return !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    }
     let mut bytes = text.bytes();
     bytes.next() == Some(b'J')
         && bytes.next().is_some_and(|byte| byte.is_ascii_uppercase())
@@ -96,7 +126,8 @@ mod tests {
     #[test]
     fn a_true_map_has_no_finding() {
         let code = ("crates/a/src/lib.rs", "const C: &str = \"JF0011\";");
-        assert_eq!(messages(&[README, MAP, code, ("docs/errors.md", "JF0011: why")]), Vec::<String>::new());
+        let page = ("docs/errors.md", "| code | means | do |\n|---|---|---|\n| `JF0011` | why | how |\n");
+        assert_eq!(messages(&[README, MAP, code, page]), Vec::<String>::new());
     }
 
     #[test]
@@ -107,10 +138,26 @@ mod tests {
 
     #[test]
     fn an_unexplained_code_and_a_missing_command_are_found() {
-        let code = ("crates/a/src/lib.rs", "f(\"JF0011\", \"JF001\", \"JFabcd\")");
-        let found = messages(&[("README.md", "jaren jaren-json"), MAP, code, ("docs/errors.md", "")]);
+        let code =
+            ("crates/a/src/lib.rs", "f(\"JF0011\", \"JF001\", \"JFabcd\", \"command-x\", \"command-X\")");
+        let found =
+            messages(&[("README.md", "jaren jaren-json"), MAP, code, ("docs/errors.md", "JF0011: `JF0011`")]);
         assert!(found[0].contains("the test command"), "{found:?}");
-        assert_eq!(found[1], "crates/a/src/lib.rs: the code `JF0011` is not explained in docs/errors.md");
-        assert_eq!(found.len(), 2, "{found:?}");
+        let unexplained =
+            |code| format!("crates/a/src/lib.rs: the code `{code}` has no row in docs/errors.md");
+        assert_eq!(found[1..], [unexplained("JF0011"), unexplained("command-x")]);
+    }
+
+    #[test]
+    fn a_row_that_is_stale_or_double_or_empty_is_found() {
+        let code = ("crates/a/src/lib.rs", "\"JF0011\"");
+        let rows =
+            "| `JF0011` | why | |\n| `JF0011` | why | how |\n| `JE0001` | why | how |\n| `other` | x | y |\n";
+        let expected = [
+            "docs/errors.md:1: `JF0011` needs two cells: what it means, and what to do",
+            "docs/errors.md:2: `JF0011` has two rows",
+            "docs/errors.md:3: `JE0001` is given by no crate: remove its row",
+        ];
+        assert_eq!(messages(&[README, MAP, code, ("docs/errors.md", rows)]), expected);
     }
 }
