@@ -33,13 +33,18 @@ pub(crate) fn equal(a: &Value, b: &Value, nan: Nan, budget: &Budget) -> Result<b
 #[inline]
 fn equal_scalars(a: &Value, b: &Value, nan: Nan) -> bool {
     match (a, b) {
-        (Value::Number(a), Value::Number(b)) if a.is_nan() && b.is_nan() => nan == Nan::Equal,
-        (Value::Number(_), Value::Number(_)) => a == b,
+        (Value::Number(a), Value::Number(b)) => equal_numbers(*a, *b, nan),
         (Value::String(a), Value::String(b)) => a == b,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Null, Value::Null) => true,
         _ => false,
     }
+}
+
+#[inline]
+#[expect(clippy::float_cmp, reason = "equality of doubles is what is meant")]
+fn equal_numbers(a: f64, b: f64, nan: Nan) -> bool {
+    a == b || (nan == Nan::Equal && a.is_nan() && b.is_nan())
 }
 
 fn equal_containers(a: &Value, b: &Value, nan: Nan, budget: &Budget) -> Result<bool, Spent> {
@@ -87,8 +92,20 @@ const HASHED_MAX: u32 = 64;
 const HASHED_LEVELS: u32 = 8;
 
 /// Feeds a hash so that values that are equal as groups are hash alike.
+#[inline]
 pub(crate) fn hash(value: &Value, hasher: &mut impl Hasher) {
-    hash_some(value, (&mut HASHED_MAX.clone(), HASHED_LEVELS), hasher);
+    match value {
+        Value::Number(number) => hash_number(*number, hasher),
+        Value::String(text) => hasher.write(text.as_bytes()),
+        _ => hash_some(value, (&mut HASHED_MAX.clone(), HASHED_LEVELS), hasher),
+    }
+}
+
+#[inline]
+fn hash_number(number: f64, hasher: &mut impl Hasher) {
+    // Adding zero makes a negative zero a positive one.
+    let number = if number.is_nan() { f64::NAN } else { number + 0.0 };
+    hasher.write_u64(number.to_bits());
 }
 
 /// The same for at most so many values and levels.
@@ -98,9 +115,7 @@ fn hash_some(value: &Value, (left, levels): (&mut u32, u32), hasher: &mut impl H
     match value {
         Value::Null => hasher.write_u8(1),
         Value::Bool(bool) => hasher.write_u8(2 + u8::from(*bool)),
-        Value::Number(number) if number.is_nan() => hasher.write_u64(f64::NAN.to_bits()),
-        // Adding zero makes a negative zero a positive one.
-        Value::Number(number) => hasher.write_u64((number + 0.0).to_bits()),
+        Value::Number(number) => hash_number(*number, hasher),
         Value::String(text) => hasher.write(text.as_bytes()),
         Value::Array(array) => {
             hasher.write_usize(array.len());

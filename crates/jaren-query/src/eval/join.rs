@@ -2,37 +2,45 @@
 
 use jaren_json::Value;
 
-use super::barrier::Table;
 use super::item::{Got, Item, Lent, Seq};
+use super::table::Table;
 use super::{KEPT, Next, Run, Stop};
 use crate::budget::{Budget, Spent};
 use crate::error::EvalError;
 use crate::path::Sight;
 use crate::place::Place;
-use crate::plan::{Binding, Comparison, Expr, Flwor, Join, JoinSide, Kind, Test};
+use crate::plan::{Binding, Comparison, Expr, Flwor, Join, JoinSide, Kind, Slot, Test};
 
-/// The items of the joined source.
+/// The items of the joined source that have a key, in order for each key.
 pub(super) struct Joined<'a> {
     table: Table<'a>,
-    /// The items that have a key, in order, each with the next one of the same key.
-    items: Vec<(Item<'a>, Option<usize>)>,
-    /// The first and the last item of each key of the table.
-    ends: Vec<(usize, usize)>,
+    /// The first item of each key of the table.
+    firsts: Vec<First<'a>>,
+    /// The other items, each with the next one of the same key.
+    others: Vec<(Item<'a>, Option<usize>)>,
+}
+
+struct First<'a> {
+    item: Item<'a>,
+    /// The second and the last of the same key, if there are any.
+    others: Option<(usize, usize)>,
 }
 
 impl<'a> Joined<'a> {
+    #[inline]
     fn add(&mut self, key: &[Option<Item<'a>>], item: Lent<'_, 'a>, work: &Budget) -> Result<(), Spent> {
         work.spend(KEPT)?;
-        let number = self.items.len();
-        self.items.push((item.into_item(), None));
         let (at, new) = self.table.place(key, work)?;
         if new {
-            self.ends.push((number, number));
-        } else if let Some((_, last)) = self.ends.get_mut(at) {
-            if let Some((_, following)) = self.items.get_mut(*last) {
+            self.firsts.push(First { item: item.into_item(), others: None });
+        } else if let Some(first) = self.firsts.get_mut(at) {
+            let number = self.others.len();
+            self.others.push((item.into_item(), None));
+            let (second, last) = first.others.unwrap_or((number, number));
+            first.others = Some((second, number));
+            if let Some((_, following)) = self.others.get_mut(last).filter(|_| last != number) {
                 *following = Some(number);
             }
-            *last = number;
         }
         Ok(())
     }
@@ -71,20 +79,32 @@ impl<'a> Run<'a> {
                 Seq::Many(_) => Found::Scan,
             },
         };
-        let Found::From(mut at) = found else { return self.scan(phrase, binding, next) };
-        while let Some((item, following)) = at.and_then(|at| joined.items.get(at)) {
+        let Found::Key(at) = found else { return self.scan(phrase, binding, next) };
+        let Some(first) = at.and_then(|at| joined.firsts.get(at)) else { return Ok(()) };
+        self.pair((&first.item, binding.slot), rest, next)?;
+        let mut at = first.others.map(|(second, _)| second);
+        while let Some((item, following)) = at.and_then(|at| joined.others.get(at)) {
             at = *following;
-            self.set_lent(binding.slot, item.lend());
-            if self.all(rest)? {
-                next(self)?;
-            }
+            self.pair((item, binding.slot), rest, next)?;
         }
         Ok(())
     }
 
+    /// The tuple with an item whose key is equal, if it satisfies the rest.
+    #[inline]
+    fn pair(
+        &mut self,
+        (item, slot): (&Item<'a>, Slot),
+        rest: &'a [Expr],
+        next: Next<'_, 'a>,
+    ) -> Result<(), Stop> {
+        self.set_lent(slot, item.lend());
+        if self.all(rest)? { next(self) } else { Ok(()) }
+    }
+
     /// The joined source by its keys.
     fn table(&mut self, binding: &'a Binding, key: &'a Expr) -> Result<Joined<'a>, EvalError> {
-        let mut joined = Joined { table: Table::new(1), items: Vec::new(), ends: Vec::new() };
+        let mut joined = Joined { table: Table::new(1), firsts: Vec::new(), others: Vec::new() };
         let ended = self.each(&binding.source, false, |run, item| {
             run.set_lent(binding.slot, item);
             if let Sight::At(value) = run.sight(key) {
@@ -114,7 +134,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The first item of the joined source that has a key.
+    /// Which key of the joined source is equal to a key.
     #[inline]
     fn look_up(
         &self,
@@ -123,11 +143,8 @@ impl<'a> Run<'a> {
         place: Place,
     ) -> Result<Found, EvalError> {
         Ok(match Key::of(key) {
-            Key::Plain => {
-                let found = joined.table.find(key, &self.work).map_err(|Spent| self.spent(place))?;
-                Found::From(found.and_then(|at| joined.ends.get(at)).map(|(first, _)| *first))
-            }
-            Key::Never => Found::From(None),
+            Key::Plain => Found::Key(joined.table.find(key, &self.work).map_err(|Spent| self.spent(place))?),
+            Key::Never => Found::Key(None),
             Key::Container => Found::Scan,
         })
     }
@@ -151,8 +168,8 @@ impl<'a> Run<'a> {
 
 /// What a key finds in the joined source.
 enum Found {
-    /// The first item that has it, if any.
-    From(Option<usize>),
+    /// The equal one, if any.
+    Key(Option<usize>),
     /// The table has no answer.
     Scan,
 }

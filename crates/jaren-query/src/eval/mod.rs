@@ -9,11 +9,11 @@
 //! variables, ranges), and an aggregate keeps the first type error until its operand has been evaluated.
 
 mod aggregate;
-mod barrier;
 mod compare;
 mod construct;
 mod dates;
 mod extension;
+mod group;
 mod host;
 mod item;
 mod join;
@@ -24,6 +24,7 @@ mod sequence;
 mod series;
 mod sight;
 mod spatial;
+mod table;
 mod text;
 mod type_test;
 

@@ -2,10 +2,10 @@
 //!
 //! A tuple is the current contents of the slots; no tuple is ever built. `$for` drives everything after it.
 
-use super::barrier::Groups;
 use jaren_json::Value;
 
 use super::construct::List;
+use super::group::Groups;
 use super::item::{Got, Item, Lent, Seq, count};
 use super::join::Joined;
 use super::modes::finished;

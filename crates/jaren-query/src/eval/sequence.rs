@@ -2,10 +2,10 @@
 
 use jaren_json::{Kind, Object, ObjectBuilder, Shape, Value};
 
-use super::barrier::Table;
 use super::compare::key_order;
 use super::item::{Got, Item, count, entry_of};
 use super::modes::finished;
+use super::table::Table;
 use super::text::selected;
 use super::{KEPT, Run, Sink, Stop};
 use crate::budget::Spent;

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use jaren_json::Value;
 
-use super::barrier::Table;
 use super::item::{Got, Item, Seq};
+use super::table::Table;
 use super::{KEPT, Run, Sink, Stop};
 use crate::budget::Spent;
 use crate::error::{EvalError, GUARD, TYPE};
