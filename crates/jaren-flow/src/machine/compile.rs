@@ -13,6 +13,8 @@ use crate::guard::Guard;
 
 #[derive(Debug)]
 pub(super) struct StatePlan {
+    /// In the document.
+    pub(super) position: usize,
     pub(super) id: Str,
     /// `$.state` in this state: its id.
     pub(super) name: Value,
@@ -52,6 +54,15 @@ pub(super) struct Plan {
     pub(super) initial: Option<usize>,
 }
 
+impl Plan {
+    /// The state at that position.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "positions are those that this plan's states have")]
+    pub(super) fn state(&self, position: usize) -> &StatePlan {
+        &self.states[position]
+    }
+}
+
 /// A plan on the way.
 #[derive(Default)]
 struct Draft {
@@ -89,6 +100,7 @@ fn state(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defec
     }
     draft.by_id.insert(id.clone(), draft.states.len());
     draft.states.push(StatePlan {
+        position: draft.states.len(),
         id: id.clone(),
         name: id.into(),
         events: Vec::new(),

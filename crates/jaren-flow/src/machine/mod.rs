@@ -76,27 +76,27 @@ impl Machine {
 
     /// The state to start from, where the document chooses one.
     pub fn initial(&self) -> Option<State<'_>> {
-        self.plan.initial.map(|index| self.at(index))
+        self.plan.initial.map(|position| self.at(position))
     }
 
     /// The states in document order.
     pub fn states(&self) -> impl ExactSizeIterator<Item = State<'_>> {
-        (0..self.plan.states.len()).map(|index| self.at(index))
+        self.plan.states.iter().map(|state| State::new(&self.plan, state))
     }
 
     /// The state with this id. JF2001 where none is declared.
     #[inline]
     pub fn state(&self, id: &str) -> Result<State<'_>, FlowError> {
         match self.plan.places.find(id, &self.plan.states) {
-            Some(index) => Ok(self.at(index)),
+            Some(state) => Ok(State::new(&self.plan, state)),
             None => Err(unknown(id)),
         }
     }
 
     /// The state at that position, which there is.
     #[inline]
-    fn at(&self, index: usize) -> State<'_> {
-        State::new(&self.plan, index)
+    fn at(&self, position: usize) -> State<'_> {
+        State::new(&self.plan, self.plan.state(position))
     }
 
     /// The named events that a state answers, each once, in document order. JF2001 for an undeclared state.
@@ -110,6 +110,7 @@ impl Machine {
     }
 
     /// Answers an event, as [`State::step`] does. JF2001 for an undeclared state.
+    #[inline]
     pub fn step(&self, state: &str, event: &str, step: &Step<'_>) -> Result<StepResult<'_>, FlowError> {
         Ok(self.state(state)?.step(event, step))
     }

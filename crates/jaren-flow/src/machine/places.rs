@@ -1,6 +1,6 @@
 //! Finding a state by its id: a good part of a machine's step, so a table of its own, without a probe too many.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 
@@ -33,15 +33,15 @@ impl Places {
         places
     }
 
-    /// The position of the state with this id.
+    /// The one of these states that has this id.
     #[inline]
-    pub(super) fn find(&self, id: &str, states: &[StatePlan]) -> Option<usize> {
+    pub(super) fn find<'s>(&self, id: &str, states: &'s [StatePlan]) -> Option<&'s StatePlan> {
         let mut slot = self.first(id);
         loop {
             // An empty slot is a position that no state has.
-            let position = *self.slots.get(slot)? as usize;
-            if states.get(position)?.id == *id {
-                return Some(position);
+            let state = states.get(*self.slots.get(slot)? as usize)?;
+            if state.id == *id {
+                return Some(state);
             }
             slot = self.next(slot);
         }
@@ -50,7 +50,10 @@ impl Places {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
     fn first(&self, id: &str) -> usize {
-        self.hasher.hash_one(id) as usize & (self.slots.len() - 1)
+        // The bytes alone: what `str` adds to tell where it ends costs as much again.
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(id.as_bytes());
+        hasher.finish() as usize & (self.slots.len() - 1)
     }
 
     #[inline]

@@ -53,7 +53,7 @@ impl<S: StateStore> Session<S> {
                 FlowError::new("JF2005", reason)
             })?,
         };
-        Ok(Self { state: state.index(), machine, store })
+        Ok(Self { state: state.position(), machine, store })
     }
 
     /// The current state.
@@ -77,7 +77,7 @@ impl<S: StateStore> Session<S> {
         let result = self.machine.at(self.state).step(event, step);
         if result.changed {
             self.store.save(result.state.as_str()).map_err(SessionError::Store)?;
-            self.state = result.state.index();
+            self.state = result.state.position();
         }
         Ok(result)
     }

@@ -13,34 +13,27 @@ use crate::effect::EffectPlan;
 #[derive(Clone, Copy)]
 pub struct State<'m> {
     plan: &'m Plan,
-    /// Below the number of states.
-    index: usize,
+    /// One of the plan's.
+    own: &'m StatePlan,
 }
 
 impl<'m> State<'m> {
-    /// The state at that position, which there is.
+    /// One of the states of this plan.
     #[inline]
-    pub(super) fn new(plan: &'m Plan, index: usize) -> Self {
-        debug_assert!(index < plan.states.len(), "a state of this machine");
-        Self { plan, index }
+    pub(super) fn new(plan: &'m Plan, own: &'m StatePlan) -> Self {
+        Self { plan, own }
     }
 
     /// Its position in the document.
     #[inline]
-    pub(super) fn index(self) -> usize {
-        self.index
-    }
-
-    #[inline]
-    #[expect(clippy::indexing_slicing, reason = "whoever makes a state takes a position of this plan")]
-    fn own(self) -> &'m StatePlan {
-        &self.plan.states[self.index]
+    pub(super) fn position(self) -> usize {
+        self.own.position
     }
 
     /// Its id, which is all there is to keep.
     #[inline]
     pub fn id(self) -> &'m Str {
-        &self.own().id
+        &self.own.id
     }
 
     /// Its id.
@@ -52,19 +45,19 @@ impl<'m> State<'m> {
     /// Whether it is final.
     #[inline]
     pub fn is_final(self) -> bool {
-        self.own().is_final
+        self.own.is_final
     }
 
     /// The named events that it answers, each once, in document order.
     pub fn events(self) -> impl Iterator<Item = &'m str> {
-        self.own().events.iter().filter_map(Value::as_str)
+        self.own.events.iter().filter_map(Value::as_str)
     }
 
     /// Answers an event: the first transition in document order that names the event, or any, and whose guard holds.
     /// Exit and entry effects run only when the state changes.
     pub fn step(self, event: &str, step: &Step<'_>) -> StepResult<'m> {
         const NULL: &Value = &Value::Null;
-        let from = self.own();
+        let from = self.own;
         let named = from.events.iter().position(|name| *name == *event);
         // Its name as a value: one of the state's own, or made for transitions that take any event.
         let made;
@@ -91,17 +84,17 @@ impl<'m> State<'m> {
 
     #[inline]
     fn fire(self, transition: &Transition, scope: &Scope<'_>, mut errors: Vec<Diagnostic>) -> StepResult<'m> {
-        let state = Self::new(self.plan, transition.to);
-        let (from, to) = (self.own(), state.own());
+        let (from, to) = (self.own, self.plan.state(transition.to));
         let none: &[EffectPlan] = &[];
-        let (exit, entry) = if state.index == self.index { (none, none) } else { (&*from.exit, &*to.entry) };
+        let (exit, entry) =
+            if to.position == from.position { (none, none) } else { (&*from.exit, &*to.entry) };
         let mut effects = Vec::new();
         for plans in [exit, &transition.effects, entry] {
             for effect in plans {
                 effect.resolve(scope, &mut effects, &mut errors);
             }
         }
-        StepResult { changed: true, state, effects, is_final: to.is_final, errors }
+        StepResult { changed: true, state: Self::new(self.plan, to), effects, is_final: to.is_final, errors }
     }
 }
 
@@ -117,7 +110,7 @@ impl Eq for State<'_> {}
 /// Its id.
 impl From<State<'_>> for Value {
     fn from(state: State<'_>) -> Self {
-        state.own().name.clone()
+        state.own.name.clone()
     }
 }
 
