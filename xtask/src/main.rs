@@ -1,5 +1,5 @@
 //! The project's own tasks: `cargo xtask ci`, `test`, `layers`, `tidy`, `conformance`, `bench`, `fuzz`,
-//! `sim`, `soak`.
+//! `sim`, `soak`, `surface`.
 //!
 //! Each task is one module with one job.
 //! This package depends on none of our crates, so that the gates build in seconds; what needs them is a package of its
@@ -16,6 +16,7 @@ mod layers;
 mod run;
 mod sim;
 mod soak;
+mod surface;
 mod tidy;
 mod workspace;
 
@@ -68,6 +69,8 @@ enum Task {
     },
     /// The long forms of what `ci` runs short.
     Soak(soak::Options),
+    /// Lists what the libraries promise: a line for each public item.
+    Surface(surface::Options),
 }
 
 fn main() -> ExitCode {
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Task::Fuzz(options) => fuzz::fuzz(&options),
         Task::Sim { rest } => sim::sim(&rest),
         Task::Soak(options) => soak::soak(&options),
+        Task::Surface(options) => surface::surface(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
