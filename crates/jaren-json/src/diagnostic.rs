@@ -74,6 +74,18 @@ impl Diagnostic {
         &self.message
     }
 
+    /// How many bytes its texts have, with those of its causes.
+    fn bytes(&self) -> usize {
+        let mut bytes = 0_usize;
+        let mut diagnostic = Some(self);
+        while let Some(Self { pointer, place, message, cause, .. }) = diagnostic {
+            let pointers = pointer.as_str().len() + place.as_ref().map_or(0, |place| place.as_str().len());
+            bytes = bytes.saturating_add(pointers).saturating_add(message.len());
+            diagnostic = cause.as_deref();
+        }
+        bytes
+    }
+
     /// The defect that led to this one.
     pub fn cause(&self) -> Option<&Self> {
         self.cause.as_deref()
@@ -92,36 +104,63 @@ impl Error for Diagnostic {
     }
 }
 
-/// Every defect that a compiler found in a document: at least one, the first being the one that it is known by.
+/// The defects that a compiler found in a document: at least one, the first being the one that it is known by.
 ///
+/// It keeps [`Report::DEFECTS_MAX`] of them, and fewer where their pointers and messages are long; the others it counts.
 /// One word wide. Displayed as the first defect and the number of the others.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Report(Box<Defects>);
+pub struct Report(Box<Kept>);
 
 #[derive(Clone, PartialEq, Eq)]
-struct Defects {
+struct Kept {
     first: Diagnostic,
     rest: Vec<Diagnostic>,
+    /// How many bytes the texts of the kept ones have.
+    bytes: usize,
+    /// How many were not kept.
+    omitted: usize,
 }
 
 const _: () = assert!(size_of::<Report>() == size_of::<usize>(), "an error is one word");
 
 impl Report {
+    /// How many defects are kept.
+    pub const DEFECTS_MAX: usize = 1000;
+    /// How many bytes their texts have together, after which no further one is kept.
+    const BYTES_MAX: usize = 1 << 20;
+
     /// A report of one defect.
     pub fn new(first: Diagnostic) -> Self {
-        Self(Box::new(Defects { first, rest: Vec::new() }))
+        let bytes = first.bytes();
+        Self(Box::new(Kept { first, rest: Vec::new(), bytes, omitted: 0 }))
     }
 
     /// A report of these defects, or nothing where there is none.
     pub fn from_defects(defects: impl IntoIterator<Item = Diagnostic>) -> Option<Self> {
         let mut defects = defects.into_iter();
-        let first = defects.next()?;
-        Some(Self(Box::new(Defects { first, rest: defects.collect() })))
+        let mut report = Self::new(defects.next()?);
+        defects.for_each(|defect| report.push(defect));
+        Some(report)
     }
 
-    /// Adds a defect behind the others.
+    /// Adds a defect behind the others, or counts it where the report is full.
     pub fn push(&mut self, defect: Diagnostic) {
+        if self.is_full() {
+            self.omit(1);
+            return;
+        }
+        self.0.bytes = self.0.bytes.saturating_add(defect.bytes());
         self.0.rest.push(defect);
+    }
+
+    /// Counts so many defects that are not kept.
+    pub fn omit(&mut self, defects: usize) {
+        self.0.omitted = self.0.omitted.saturating_add(defects);
+    }
+
+    /// Whether no further defect is kept.
+    pub fn is_full(&self) -> bool {
+        self.0.rest.len().saturating_add(1) >= Self::DEFECTS_MAX || self.0.bytes >= Self::BYTES_MAX
     }
 
     /// The defect that the document is known by.
@@ -134,16 +173,16 @@ impl Report {
         self.0.first
     }
 
-    /// How many defects there are; never zero.
+    /// How many defects there are, with those that are not kept; never zero.
     #[expect(clippy::len_without_is_empty, reason = "a report is never empty")]
     pub fn len(&self) -> usize {
-        self.0.rest.len().saturating_add(1)
+        self.0.rest.len().saturating_add(1).saturating_add(self.0.omitted)
     }
 
-    /// The defects, the first one first.
+    /// The defects that are kept, the first one first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Diagnostic> {
         // A chain does not know its exact length.
-        (0..self.len()).map(|index| match index.checked_sub(1) {
+        (0..self.0.rest.len().saturating_add(1)).map(|index| match index.checked_sub(1) {
             None => &self.0.first,
             Some(index) => self.0.rest.get(index).unwrap_or(&self.0.first),
         })
@@ -152,9 +191,9 @@ impl Report {
     /// The same report on a document that holds this one at `prefix`.
     #[must_use]
     pub fn under(self, prefix: &Pointer) -> Self {
-        let Defects { first, rest } = *self.0;
+        let Kept { first, rest, bytes, omitted } = *self.0;
         let rest = rest.into_iter().map(|defect| defect.under(prefix)).collect();
-        Self(Box::new(Defects { first: first.under(prefix), rest }))
+        Self(Box::new(Kept { first: first.under(prefix), rest, bytes, omitted }))
     }
 }
 
@@ -167,7 +206,7 @@ impl From<Diagnostic> for Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0.first, f)?;
-        match self.0.rest.len() {
+        match self.len() - 1 {
             0 => Ok(()),
             1 => f.write_str(" (and 1 more defect)"),
             more => write!(f, " (and {more} more defects)"),
