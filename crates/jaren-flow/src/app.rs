@@ -38,6 +38,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_json::{Object, Pointer, Report, Str, Value, value};
 use jaren_query::Query;
+use jaren_query::extension::{BINDING, Expressions, expressions_of};
 
 use crate::machine::Machine;
 
@@ -301,16 +302,14 @@ impl<'a> Generator<'a> {
 
     /// A member of an object: what the language takes as it stands is left so.
     fn operand(&self, name: &str, argument: &Value, at: &Pointer) -> Result<Value, AppError> {
-        let expressions = match name {
-            "$const" | "$as" => return Ok(argument.clone()),
-            "$valid" | "$assert" | "$resample" | "$rolling" => 1,
-            "$asof" | "$lexical" => 2,
-            "$time-bucket" => 3,
-            _ => return self.expression(argument, at),
+        let expressions = match expressions_of(name) {
+            Expressions::All => return self.expression(argument, at),
+            Expressions::Nothing => return Ok(argument.clone()),
+            Expressions::Elements(range) => range,
         };
         let Some(list) = argument.as_array() else { return Ok(argument.clone()) };
         let operands = list.iter().enumerate().map(|(index, operand)| {
-            if index < expressions {
+            if expressions.contains(&index) {
                 self.expression(operand, &at.child_index(index))
             } else {
                 Ok(operand.clone())
@@ -372,7 +371,7 @@ fn end(object: &Value, member: &str) -> Value {
 /// Refuses the binding of a variable that actions bind.
 fn refuse_reserved(name: &str, argument: &Value, phrase: &Object, at: &Pointer) -> Result<(), AppError> {
     let binds = |reserved: &str| match name {
-        "$let" | "$for" | "$fold" | "$some" | "$every" | "$groupby" => argument.get(reserved).is_some(),
+        name if BINDING.contains(&name) => argument.get(reserved).is_some(),
         "$at" => *argument == *reserved,
         "$count" => *argument == *reserved && phrase.contains_key("$return"),
         _ => false,

@@ -7,7 +7,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_json::{Diagnostic, Pointer, Report, Str, Value};
-use jaren_query::{ExtendedQuery, Extension, JsonPath, Reading, Refusal, TypeTest};
+use jaren_query::extension::{ExtendedQuery, Extension, Reading, Refusal};
+use jaren_query::{JsonPath, TypeTest};
 
 use crate::codes::{BODY, MATCH, NO_TYPE_TEST, SCHEMA};
 use crate::document::{self, Disposition, Document};

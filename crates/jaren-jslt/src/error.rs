@@ -32,6 +32,11 @@ impl TransformError {
         self.0.message()
     }
 
+    /// The error on its way out through the body whose `$apply` raised it.
+    pub(crate) fn into_foreign(self) -> EvalError {
+        EvalError::foreign(*self.0)
+    }
+
     /// The error of the query language behind a `JT2004`; its pointer begins at the rule's body.
     pub fn cause(&self) -> Option<&Diagnostic> {
         self.0.cause()
@@ -53,12 +58,5 @@ impl std::error::Error for TransformError {
 impl From<TransformError> for Diagnostic {
     fn from(error: TransformError) -> Self {
         *error.0
-    }
-}
-
-/// On its way out through the body whose `$apply` raised it.
-impl From<TransformError> for EvalError {
-    fn from(error: TransformError) -> Self {
-        Self::foreign(*error.0)
     }
 }

@@ -6,7 +6,8 @@
 //! Everything is kept in flat lists, and a child always has a larger number than its parent.
 
 use jaren_json::Value;
-use jaren_query::{Allowance, JsonPath, Location, NormalizedPath, Track, WalkLimit};
+use jaren_query::extension::{Allowance, Location, Track};
+use jaren_query::{JsonPath, NormalizedPath, WalkLimit};
 
 #[derive(Debug, Default)]
 pub(crate) struct Locations {
@@ -64,7 +65,7 @@ impl Locations {
                 *word |= 1 << (index % 64);
             }
             let mark = &mut |locations: &mut Self, _: &Value, found| locations.mark(found, index);
-            path.walk_within(allowance, self, (input, Self::ROOT), mark)?;
+            path.walk(allowance, self, (input, Self::ROOT), mark)?;
             any = true;
         }
         if any {

@@ -10,89 +10,74 @@ pub(crate) enum Answer {
     Added,
 }
 
-/// A container whose children are being dispatched, in order.
-///
-/// Their answers are the tail of a list. Nothing is copied before the first child that does not answer itself.
-pub(crate) struct Rebuilt<'v> {
-    children: &'v [Value],
-    /// The position of the next child.
-    next: usize,
-    /// Where the answers begin in the list.
-    from: usize,
-    /// Whether the answers of all children so far are in the list.
-    copied: bool,
-    /// Whether the result is another container than the one that is being rebuilt.
-    changed: bool,
-    /// The positions of the children that answered nothing.
-    left_out: Vec<usize>,
+/// A child that answered something else than itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) position: usize,
+    /// How many items it answered.
+    pub(crate) items: usize,
 }
 
-impl<'v> Rebuilt<'v> {
-    /// A container of these children; `fresh` where it is another one whatever they answer.
-    pub(crate) fn new(children: &'v [Value], fresh: bool, answer: &[Value]) -> Self {
-        Self { children, next: 0, from: answer.len(), copied: fresh, changed: fresh, left_out: Vec::new() }
-    }
+/// An array of which at most one in so many elements is changed shares the others as a whole.
+const FEW: usize = 16;
 
-    /// The children, and the position of the next one.
-    pub(crate) fn rest(&self) -> (&'v [Value], usize) {
-        (self.children, self.next)
-    }
-
-    /// The children up to `position` answer themselves.
-    pub(crate) fn keep(&mut self, position: usize, answer: &mut Vec<Value>) {
-        if self.copied {
-            answer.extend_from_slice(self.children.get(self.next..position).unwrap_or_default());
-        }
-        self.next = position;
-    }
-
-    /// The next child answers so many items, the last in the list.
-    pub(crate) fn replace(&mut self, items: usize, answer: &mut Vec<Value>) {
-        let itself = items == 1
-            && answer.last().zip(self.children.get(self.next)).is_some_and(|(a, b)| is_identical(a, b));
-        self.changed = self.changed || !itself;
-        if items == 0 {
-            self.left_out.push(self.next);
-        }
-        if !self.copied {
-            self.copied = true;
-            let before = self.children.get(..self.next).unwrap_or_default();
-            answer.splice(self.from..self.from, before.iter().cloned());
-        }
-        self.next += 1;
-    }
-
-    /// The container, where all children that are left are themselves.
-    pub(crate) fn finish(mut self, value: &Value, answer: &mut Vec<Value>) -> Answer {
-        if !self.changed {
-            answer.truncate(self.from);
-            return Answer::Itself;
-        }
-        self.keep(self.children.len(), answer);
-        let parts = answer.drain(self.from..);
-        let container = match value {
-            Value::Object(object) => without(object, &self.left_out, parts),
-            _ => Array::from(parts).into(),
-        };
-        answer.push(container);
-        Answer::Added
-    }
+/// A container in which the changed children are replaced by their items, which are the list from `from` on; they make room
+/// for the container.
+pub(crate) fn rebuild(value: &Value, changes: &[Change], (answer, from): (&mut Vec<Value>, usize)) {
+    let container = match value {
+        Value::Array(array) => rebuilt_array(array, changes, answer, from).into(),
+        Value::Object(object) => rebuilt_object(object, changes, answer, from).into(),
+        other => other.clone(),
+    };
+    answer.truncate(from);
+    answer.push(container);
 }
 
-/// An object of the same names with other values, save the members at these positions.
-fn without(object: &Object, left_out: &[usize], values: std::vec::Drain<'_, Value>) -> Value {
-    if left_out.is_empty() {
+fn rebuilt_array(array: &Array, changes: &[Change], answer: &mut Vec<Value>, from: usize) -> Array {
+    let is_few = !changes.is_empty() && changes.len() <= array.len() / FEW;
+    if is_few && changes.iter().all(|change| change.items == 1) {
+        let items = answer.drain(from..);
+        return array.with_each(changes.iter().map(|change| change.position).zip(items));
+    }
+    let parts = in_order(array, changes, answer, from);
+    answer.drain(parts..).into()
+}
+
+fn rebuilt_object(object: &Object, changes: &[Change], answer: &mut Vec<Value>, from: usize) -> Object {
+    let parts = in_order(object.values(), changes, answer, from);
+    let values = answer.drain(parts..);
+    let mut left_out = changes.iter().filter(|change| change.items == 0).peekable();
+    if left_out.peek().is_none() {
         let same = object.shape().and_then(|shape| Object::from_shape_drain(shape, values));
-        return same.unwrap_or_default().into();
+        return same.unwrap_or_default();
     }
-    let mut left_out = left_out.iter().peekable();
-    let kept =
-        object.keys().iter().enumerate().filter(|(position, _)| left_out.next_if_eq(&position).is_none());
-    kept.map(|(_, name)| name).zip(values).collect::<Object>().into()
+    let kept = object.keys().iter().enumerate();
+    let kept = kept.filter(|(position, _)| left_out.next_if(|change| change.position == *position).is_none());
+    kept.map(|(_, name)| name).zip(values).collect()
+}
+
+/// Where the parts of the container begin in the list: all children in their order, those that are changed as their items.
+fn in_order(children: &[Value], changes: &[Change], answer: &mut Vec<Value>, from: usize) -> usize {
+    if changes.len() == children.len() {
+        return from;
+    }
+    let parts = answer.len();
+    let (mut next, mut taken) = (0, from);
+    for Change { position, items } in changes {
+        answer.extend_from_slice(children.get(next..*position).unwrap_or_default());
+        for _ in 0..*items {
+            let item = answer.get_mut(taken).map(std::mem::take);
+            answer.extend(item);
+            taken += 1;
+        }
+        next = position + 1;
+    }
+    answer.extend_from_slice(children.get(next..).unwrap_or_default());
+    parts
 }
 
 /// Identity as the format has it (`===`): the same container, or equal scalars.
-fn is_identical(a: &Value, b: &Value) -> bool {
+pub(crate) fn is_identical(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::String(a), Value::String(b)) => a == b,
         _ => a.ptr_eq(b),

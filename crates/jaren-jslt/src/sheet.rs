@@ -1,7 +1,8 @@
 //! A stylesheet after compilation.
 
 use jaren_json::{Pointer, Str};
-use jaren_query::{ExtendedQuery, JsonPath, Limits, TypeTest};
+use jaren_query::extension::ExtendedQuery;
+use jaren_query::{JsonPath, Limits, TypeTest};
 
 use crate::document::Unmatched;
 

@@ -3,14 +3,15 @@
 use std::iter;
 
 use jaren_json::{Diagnostic, Pointer, Value};
-use jaren_query::{Allowance, EvalError, Exhausted, Host, Limits, Location, Scope, Track};
+use jaren_query::extension::{Allowance, Exhausted, Host, Location, Track};
+use jaren_query::{EvalError, Limits, Scope};
 
 use crate::codes::{DEPTH, FAILED, LIMIT, SEVERAL, UNMATCHED};
 use crate::compile::{PATH, ROOT};
 use crate::document::Disposition;
 use crate::error::TransformError;
 use crate::locations::Locations;
-use crate::rebuild::{Answer, Rebuilt};
+use crate::rebuild::{Answer, Change, is_identical, rebuild};
 use crate::sheet::{Mode, ModeId, Rule, Sheet, UNNAMED};
 
 /// The stack that must be left for one dispatch, in bytes: twice what a body of the deepest nesting that compiles takes
@@ -45,6 +46,7 @@ pub(crate) fn transform(
         dispatches_left: sheet.dispatches_max,
         allowance: Allowance::new(&sheet.limits),
         current: None,
+        changes: Vec::new(),
     };
     let mut answer = Vec::new();
     if let Answer::Itself = transform.dispatch(input, Some(Locations::ROOT), UNNAMED, &mut answer)? {
@@ -70,6 +72,8 @@ struct Transform<'t> {
     allowance: Allowance,
     /// Where the value stands of which the body is being evaluated.
     current: Option<Location>,
+    /// The changed children of the containers that are being rebuilt, the innermost last.
+    changes: Vec<Change>,
 }
 
 impl Transform<'_> {
@@ -216,39 +220,48 @@ impl Transform<'_> {
                 return Err(error(UNMATCHED, table, message));
             }
         };
-        let children = match value {
-            Value::Array(array) => &array[..],
-            Value::Object(object) => object.values(),
+        let width = match value {
+            Value::Array(array) => array.len(),
+            Value::Object(object) => object.len(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Ok(Answer::Itself),
         };
         // Each child is looked at, and may be kept in another container.
-        self.allowance
-            .work(children.len().saturating_mul(1 + KEPT))
-            .map_err(|exhausted| spent(exhausted, table))?;
-        let mut rebuilt = Rebuilt::new(children, fresh, answer);
-        while let Some((position, child)) = self.next_child(table, location, rebuilt.rest()) {
-            rebuilt.keep(position, answer);
+        self.allowance.work(width.saturating_mul(1 + KEPT)).map_err(|exhausted| spent(exhausted, table))?;
+        let (from, before) = (answer.len(), self.changes.len());
+        let mut next = 0;
+        while let Some((position, child)) = self.next_child(table, location, (value, next)) {
+            next = position + 1;
             let below = location.map(|location| self.locations.child(location, value, position));
-            let before = answer.len();
+            let so_far = answer.len();
             self.depth += 1;
             let answered = self.dispatch(child, below, mode, answer)?;
             self.depth -= 1;
-            let items = answer.len() - before;
+            let items = answer.len() - so_far;
             match answered {
-                Answer::Itself => rebuilt.keep(position + 1, answer),
+                Answer::Itself => {}
                 Answer::Added if items > 1 && value.as_object().is_some() => {
                     let message =
                         format!("expected at most one item for {}, found {items}", self.place(below));
                     return Err(error(SEVERAL, table, message));
                 }
-                Answer::Added => rebuilt.replace(items, answer),
+                Answer::Added
+                    if items == 1 && answer.last().is_some_and(|item| is_identical(item, child)) =>
+                {
+                    answer.pop();
+                }
+                Answer::Added => self.changes.push(Change { position, items }),
             }
         }
-        let answered = rebuilt.finish(value, answer);
-        if let (Answer::Added, Some(container)) = (&answered, answer.last()) {
+        let changes = self.changes.get(before..).unwrap_or_default();
+        if changes.is_empty() && !fresh {
+            return Ok(Answer::Itself);
+        }
+        rebuild(value, changes, (answer, from));
+        self.changes.truncate(before);
+        if let Some(container) = answer.last() {
             check_size(container, table.unmatched.place.clone())?;
         }
-        Ok(answered)
+        Ok(Answer::Added)
     }
 
     /// The next child to dispatch, with its position: whichever comes next, or in a positional mode the next one that a
@@ -257,11 +270,16 @@ impl Transform<'_> {
         &self,
         table: &Mode,
         location: Option<Location>,
-        (children, from): (&'v [Value], usize),
+        (container, from): (&'v Value, usize),
     ) -> Option<(usize, &'v Value)> {
         let position =
             if table.positional { self.locations.next_child(location?, from, &table.paths)? } else { from };
-        Some((position, children.get(position)?))
+        let child = match container {
+            Value::Array(array) => array.get(position),
+            Value::Object(object) => object.values().get(position),
+            _ => None,
+        };
+        Some((position, child?))
     }
 
     /// Where a value stands, for messages.
@@ -296,7 +314,8 @@ impl Host for Transform<'_> {
     ) -> Result<(), EvalError> {
         self.depth += 1;
         std::mem::swap(&mut self.allowance, allowance);
-        if let Answer::Itself = self.dispatch(item, location, mode, answer)? {
+        let answered = self.dispatch(item, location, mode, answer).map_err(TransformError::into_foreign)?;
+        if let Answer::Itself = answered {
             answer.push(item.clone());
         }
         std::mem::swap(&mut self.allowance, allowance);

@@ -4,7 +4,8 @@
 
 use jaren_jslt::{CompileOptions, Stylesheet};
 use jaren_json::{Array, Object, Value, value};
-use jaren_query::{JsonPath, NormalizedPath, Track};
+use jaren_query::extension::{Allowance, Track};
+use jaren_query::{JsonPath, Limits, NormalizedPath};
 use proptest::prelude::*;
 
 const DEPTH_MAX: usize = 8;
@@ -111,6 +112,7 @@ impl Track for Places {
 fn select(path: &str, value: &Value, place: &[usize]) -> Vec<(Value, Vec<usize>)> {
     let mut found = Vec::new();
     let walked = JsonPath::parse(path).unwrap().walk(
+        &Allowance::new(&Limits::default()),
         &mut Places(vec![place.to_vec()]),
         (value, 0),
         &mut |places, value, place| {

@@ -71,12 +71,15 @@ impl EvalError {
         Self(Box::new(Failure { diagnostic: Diagnostic::new(code, pointer, message), foreign: false }))
     }
 
-    /// The error of a [`crate::Host`], which ends the evaluation as it is: its code, and its place in another document.
+    /// The error of an [`extension::Host`](crate::extension::Host), which ends the evaluation as it is: its code, and its place
+    /// in another document.
+    #[doc(hidden)]
     pub fn foreign(diagnostic: Diagnostic) -> Self {
         Self(Box::new(Failure { diagnostic, foreign: true }))
     }
 
     /// Whether the host of an extension raised it, by [`Self::foreign`].
+    #[doc(hidden)]
     pub fn is_foreign(&self) -> bool {
         self.0.foreign
     }

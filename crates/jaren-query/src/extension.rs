@@ -1,6 +1,6 @@
-//! Operators that a format above adds to the language inside its own expressions, such as `$apply` in the rules of a
-//! stylesheet.
+//! What the formats above this language need of it. It is no part of what this crate promises: any release may change it.
 //!
+//! A format may add an operator to the language inside its own expressions, such as `$apply` in the rules of a stylesheet.
 //! While compiling, an [`Extension`] reads the operator's argument and says which part of it is an expression.
 //! While evaluating, the [`Host`] receives the items that the expression answers, one by one and in order, and answers
 //! items for each.
@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use jaren_json::{Report, Value};
 
-use crate::budget::Allowance;
+pub use crate::budget::{Allowance, Exhausted};
 use crate::compile::compile;
+pub use crate::compile::{BINDING, Expressions, expressions_of};
 use crate::error::EvalError;
 use crate::eval::Run;
-use crate::path::Track;
+pub use crate::path::Track;
 use crate::plan::Plan;
 use crate::query::{CompileOptions, Scope};
 

@@ -23,17 +23,20 @@
 //!
 //! It knows no state, node or run. What the format leaves to a host (schemas, functions, collations, time zones) has
 //! no default: a query that needs one does not compile.
+//!
+//! What the formats above need of it, and nobody else, is in [`extension`], of which no release promises anything.
 #![forbid(unsafe_code)]
 
 mod analysis;
 mod budget;
 mod capability;
+mod card;
 mod compile;
 mod dates;
 mod dependencies;
 mod error;
 mod eval;
-mod extension;
+pub mod extension;
 mod iregexp;
 mod path;
 mod place;
@@ -49,14 +52,12 @@ mod vectors;
 mod zone;
 
 pub use analysis::analyze;
-pub use budget::{Allowance, Exhausted};
 pub use capability::{
     Argument, Collations, Function, Functions, Lexical, LexicalProviders, Operands, Operators, ReservedName,
 };
 pub use dependencies::Dependencies;
 pub use error::EvalError;
-pub use extension::{ExtendedQuery, Extension, Host, Location, Reading, Refusal};
-pub use path::{JsonPath, Node, NormalizedPath, PathError, Track, WalkLimit};
+pub use path::{JsonPath, Node, NormalizedPath, PathError, WalkLimit};
 pub use query::{CompileOptions, Limits, Query, Scope};
 pub use type_test::{TypeTest, TypeTests};
 #[cfg(feature = "jiff")]

@@ -33,6 +33,9 @@ pub fn query(dialect: Dialect) -> Value {
 
 /// The definitions of the schema of queries, for a schema that embeds queries: `query`, `expression`, `path` and what
 /// they need, each name behind `prefix`, with further operators, each with the schema of its argument.
+///
+/// For the formats above, as all in [`crate::extension`].
+#[doc(hidden)]
 pub fn definitions<'a>(prefix: &str, operators: impl IntoIterator<Item = (&'a str, Value)>) -> Object {
     let own = source(SOURCE).get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
     let definitions = own.iter().map(|(name, schema)| {
@@ -63,6 +66,9 @@ pub fn definitions<'a>(prefix: &str, operators: impl IntoIterator<Item = (&'a st
 /// # Panics
 ///
 /// When the source is no JSON object: sources are parts of the program.
+///
+/// For the formats above, as all in [`crate::extension`].
+#[doc(hidden)]
 pub fn publish(source_text: &str, borrowed: impl IntoIterator<Item = Object>, dialect: Dialect) -> Value {
     let schema = source(source_text);
     let own = schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -312,3 +312,21 @@ fn the_deepest_path_in_the_deepest_document_needs_no_more_than_a_megabyte_of_sta
         }
     }
 }
+
+#[test]
+fn an_analysis_is_no_larger_than_its_document_allows() {
+    let elements = |count: usize| Value::from(vec![value!(1); count]);
+    let named = |count| Value::Object([("a".repeat(1 << 20), elements(count))].into_iter().collect());
+    // Each element has a pointer of a mebibyte.
+    assert!(analyze(&named(10), &CompileOptions::default()).is_ok());
+    let report = analyze(&named(1000), &CompileOptions::default()).unwrap_err();
+    assert_eq!(report.first().code(), "JQ2009");
+    // Names are looked up: a phrase may bind many, and read all of them.
+    let many = || (0..20_000).map(|i| format!("v{i}"));
+    let lets = many().map(|name| (name, value!(1))).collect::<Object>();
+    let reads = many().map(|name| Value::from(format!("${name}"))).collect::<Value>();
+    let externals = many().map(|name| Value::from(format!("$x{name}"))).collect::<Value>();
+    let document = value!({"$let": lets, "$return": [reads, externals]});
+    let analysis = analyze(&document, &CompileOptions::default()).unwrap();
+    assert_eq!(analysis.get("externals").and_then(Value::as_array).unwrap().len(), 20_000);
+}

@@ -2,10 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use jaren_json::{Diagnostic, Pointer, Value, value};
-use jaren_query::{
-    Allowance, CompileOptions, EvalError, ExtendedQuery, Extension, Host, Limits, Location, Query, Reading,
-    Refusal, Scope,
-};
+use jaren_query::extension::{Allowance, ExtendedQuery, Extension, Host, Location, Reading, Refusal};
+use jaren_query::{CompileOptions, EvalError, Limits, Query, Scope};
 
 /// `{"$mark": operand}` or `{"$mark": [operand, name]}`.
 #[derive(Default)]

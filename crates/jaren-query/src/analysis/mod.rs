@@ -4,28 +4,33 @@
 //! It is made from the document, not from the plan: it keeps the names that the plan has resolved, and it may change no
 //! more often than the format does.
 
-mod card;
 mod operator;
 mod phrase;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jaren_json::{Object, Pointer, Report, Value, value};
+use jaren_json::{Diagnostic, Object, Pointer, Report, Value, value};
 
-use self::card::Card;
-use crate::compile::{compile, is_envelope, variable_len};
+use crate::card::Card;
+use crate::compile::{Names, compile, envelope, variable_len};
+use crate::error::LIMIT;
 use crate::path::{self, segments_of};
+use crate::place::{Place, Places};
 use crate::query::{CompileOptions, Limits};
 use crate::type_test::{TypeTest, TypeTests};
 
 /// The version of the normalized form (Appendix C.7).
 const AST_VERSION: u32 = 1;
+/// How many bytes the pointers of all nodes may have together. Each node has its own, so without this they would grow with
+/// the square of a document that has long names and much below them.
+const POINTER_BYTES_MAX: usize = 256 << 20;
 
 /// Reads a query document as a compiler does and answers its normalized form:
 /// `{"astVersion", "root", "externals", "frameSize", "dependencies", "limits"}` (Appendix C.1).
 ///
 /// It refuses what compiling with the same options refuses, save that schemas need no type test.
-/// What the host registers, and the test of a schema, are there as `true`.
+/// What the host registers, and the test of a schema, are there as `true`. A form that would be out of all proportion to the
+/// document, because each of its nodes has a long pointer, is refused (`JQ2009`).
 ///
 /// ```
 /// use jaren_json::value;
@@ -40,15 +45,27 @@ pub fn analyze(document: &Value, options: &CompileOptions) -> Result<Value, Repo
     let mut lenient = options.clone();
     lenient.type_tests.get_or_insert_with(|| TypeTests::new(|_| Ok::<_, String>(TypeTest::new(|_| true))));
     let plan = compile(document, &lenient, None)?;
-    let mut analyzer =
-        Analyzer { options, scope: Vec::new(), externals: Vec::new(), slots: 1, reads: Vec::new() };
-    let envelope =
-        document.as_object().filter(|object| is_envelope(object)).and_then(|object| object.get("$expr"));
-    let (expr, place) = match envelope {
-        Some(expr) => (expr, Pointer::default().child("$expr")),
-        None => (document, Pointer::default()),
+    let mut analyzer = Analyzer {
+        options,
+        places: Places::default(),
+        pointer_bytes: 0,
+        scope: Names::default(),
+        external_index: BTreeMap::new(),
+        externals: Vec::new(),
+        slots: 1,
+        reads: Vec::new(),
     };
-    let root = analyzer.expr(expr, &place);
+    let root = match envelope(document).and_then(|envelope| envelope.get("$expr")) {
+        Some(expr) => analyzer.member(expr, Places::ROOT, "$expr"),
+        None => analyzer.expr(document, Places::ROOT),
+    };
+    if analyzer.pointer_bytes > POINTER_BYTES_MAX {
+        let mebibytes = POINTER_BYTES_MAX >> 20;
+        let message = format!(
+            "expected a document of which the pointers to all expressions take at most {mebibytes} MiB"
+        );
+        return Err(Report::new(Diagnostic::new(LIMIT, Pointer::root(), message)));
+    }
     let externals: Value = analyzer
         .externals
         .iter()
@@ -107,8 +124,12 @@ struct Variable<'d> {
 
 struct Analyzer<'d> {
     options: &'d CompileOptions,
-    /// The names in scope, the innermost last.
-    scope: Vec<Variable<'d>>,
+    places: Places,
+    /// How many bytes the pointers of the nodes have so far; beyond the bound no further one is written.
+    pointer_bytes: usize,
+    scope: Names<'d, Variable<'d>>,
+    external_index: BTreeMap<&'d str, usize>,
+    /// The external parameters with their slots, in the order of their first appearance.
     externals: Vec<(&'d str, usize)>,
     /// How many slots were given out; the first is the input document's.
     slots: usize,
@@ -116,7 +137,7 @@ struct Analyzer<'d> {
     reads: Vec<usize>,
 }
 
-// The document has compiled: nesting is bounded, and every shape is right. What cannot be is read as `null`.
+// The document has compiled: nesting is bounded, and every shape is right.
 impl<'d> Analyzer<'d> {
     fn slot(&mut self) -> usize {
         self.slots += 1;
@@ -124,38 +145,52 @@ impl<'d> Analyzer<'d> {
     }
 
     fn bind(&mut self, name: &'d str, slot: usize, card: Card) {
-        self.scope.push(Variable { name, slot, card });
+        self.scope.bind(name, Variable { name, slot, card });
     }
 
-    fn expr(&mut self, value: &'d Value, place: &Pointer) -> Node {
+    fn expr(&mut self, value: &'d Value, place: Place) -> Node {
         match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => literal(value.clone(), place),
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.literal(value.clone(), place),
             Value::String(text) => self.text(text, place),
             Value::Array(elements) => {
                 let elements =
                     self.list(elements, place).into_iter().map(|node| node.value).collect::<Value>();
-                node("array", Card::One, place, &value!({ "elements": (elements) }))
+                self.node("array", Card::One, place, &value!({ "elements": (elements) }))
             }
             Value::Object(object) => self.object(object, place),
         }
     }
 
-    fn list(&mut self, elements: &'d [Value], place: &Pointer) -> Vec<Node> {
-        elements
-            .iter()
-            .enumerate()
-            .map(|(index, element)| self.expr(element, &place.child_index(index)))
-            .collect()
+    /// An expression that stands at a member of `place`.
+    fn member(&mut self, value: &'d Value, place: Place, name: &str) -> Node {
+        let place = self.places.member(place, name);
+        self.expr(value, place)
     }
 
-    fn text(&mut self, text: &'d str, place: &Pointer) -> Node {
+    /// An expression that stands at an element of `place`.
+    fn element(&mut self, value: &'d Value, place: Place, index: usize) -> Node {
+        let place = self.places.element(place, index);
+        self.expr(value, place)
+    }
+
+    /// What stands in for an expression that is missing, which the compiler would have refused.
+    fn missing(&mut self, place: Place) -> Node {
+        debug_assert!(false, "the compiler has accepted this document");
+        self.literal(Value::Null, place)
+    }
+
+    fn list(&mut self, elements: &'d [Value], place: Place) -> Vec<Node> {
+        elements.iter().enumerate().map(|(index, element)| self.element(element, place, index)).collect()
+    }
+
+    fn text(&mut self, text: &'d str, place: Place) -> Node {
         match text.strip_prefix('$') {
-            None => literal(Value::from(text), place),
+            None => self.literal(Value::from(text), place),
             Some("") => {
                 self.reads.push(0);
-                node("var", Card::One, place, &value!({"slot": 0, "external": false, "name": "$"}))
+                self.node("var", Card::One, place, &value!({"slot": 0, "external": false, "name": "$"}))
             }
-            Some(escaped) if escaped.starts_with('$') => literal(Value::from(escaped), place),
+            Some(escaped) if escaped.starts_with('$') => self.literal(Value::from(escaped), place),
             Some(rest) if rest.starts_with(['.', '[']) => {
                 self.path(text, 1, (Variable { name: "$", slot: 0, card: Card::One }, false), place)
             }
@@ -166,7 +201,7 @@ impl<'d> Analyzer<'d> {
                     let (Variable { name, slot, card }, external) = root;
                     self.reads.push(slot);
                     let fields = value!({"slot": (number(slot)), "external": (external), "name": (name)});
-                    return node("var", card, place, &fields);
+                    return self.node("var", card, place, &fields);
                 }
                 self.path(text, 1 + len, root, place)
             }
@@ -175,12 +210,13 @@ impl<'d> Analyzer<'d> {
 
     /// The innermost variable of a name and whether it is an external parameter.
     fn resolve(&mut self, name: &'d str) -> (Variable<'d>, bool) {
-        if let Some(variable) = self.scope.iter().rev().find(|variable| variable.name == name) {
-            return (*variable, false);
+        if let Some(variable) = self.scope.get(name) {
+            return (variable, false);
         }
-        let known = self.externals.iter().find(|(external, _)| *external == name).map(|(_, slot)| *slot);
+        let known = self.external_index.get(name).copied();
         let slot = known.unwrap_or_else(|| {
             let slot = self.slot();
+            self.external_index.insert(name, slot);
             self.externals.push((name, slot));
             slot
         });
@@ -192,10 +228,10 @@ impl<'d> Analyzer<'d> {
         text: &str,
         start: usize,
         (Variable { name, slot, card: root_card }, external): (Variable<'d>, bool),
-        place: &Pointer,
+        place: Place,
     ) -> Node {
         self.reads.push(slot);
-        let Ok(path) = path::parse(text, start) else { return literal(Value::Null, place) };
+        let Ok(path) = path::parse(text, start) else { return self.missing(place) };
         let singular = path.leaps.is_empty();
         let card = if singular && root_card != Card::Many { Card::Opt } else { Card::Many };
         let fields = value!({
@@ -206,40 +242,51 @@ impl<'d> Analyzer<'d> {
             "segments": (segments_of(&path)),
             "singular": (singular)
         });
-        node("path", card, place, &fields)
+        self.node("path", card, place, &fields)
     }
 
-    fn object(&mut self, object: &'d Object, place: &Pointer) -> Node {
+    fn object(&mut self, object: &'d Object, place: Place) -> Node {
         if object.iter().any(|(name, _)| name.starts_with('$')) {
             return self.phrase(object, place);
         }
         let entries: Value = object
             .iter()
             .map(|(name, value)| {
-                let expr = self.expr(value, &place.child(name));
+                let expr = self.member(value, place, name);
                 value!({"name": (name), "expr": (expr.value)})
             })
             .collect();
-        node("object", Card::One, place, &value!({ "entries": (entries) }))
+        self.node("object", Card::One, place, &value!({ "entries": (entries) }))
     }
 
     /// The slots read since a mark, each once.
     fn read_since(&self, mark: usize) -> BTreeSet<usize> {
         self.reads.iter().skip(mark).copied().collect()
     }
-}
 
-fn literal(value: Value, place: &Pointer) -> Node {
-    node("literal", Card::One, place, &value!({ "value": (value) }))
-}
+    /// A value that is not evaluated.
+    fn literal(&mut self, value: Value, place: Place) -> Node {
+        self.node("literal", Card::One, place, &value!({ "value": (value) }))
+    }
 
-/// A node: what all have, and then its own fields.
-fn node(kind: &str, card: Card, place: &Pointer, fields: &Value) -> Node {
-    let own = fields.as_object().into_iter().flatten().map(|(name, value)| (name, value.clone()));
-    let all = [
-        ("kind", Value::from(kind)),
-        ("card", Value::from(card.number())),
-        ("docPath", Value::from(place.as_str())),
-    ];
-    Node { value: Value::Object(all.into_iter().chain(own).collect()), card }
+    /// A node: what all have, and then its own fields.
+    fn node(&mut self, kind: &str, card: Card, place: Place, fields: &Value) -> Node {
+        let own = fields.as_object().into_iter().flatten().map(|(name, value)| (name, value.clone()));
+        let all = [
+            ("kind", Value::from(kind)),
+            ("card", Value::from(card.number())),
+            ("docPath", self.pointer(place)),
+        ];
+        Node { value: Value::Object(all.into_iter().chain(own).collect()), card }
+    }
+
+    /// The pointer to a place as a text, as long as they are not too long in all.
+    fn pointer(&mut self, place: Place) -> Value {
+        if self.pointer_bytes > POINTER_BYTES_MAX {
+            return Value::Null;
+        }
+        let pointer = self.places.pointer(place);
+        self.pointer_bytes = self.pointer_bytes.saturating_add(pointer.as_str().len());
+        Value::from(pointer.as_str())
+    }
 }

@@ -1,40 +1,43 @@
 //! Phrases: `let`, `flwor` and `quant` (Appendix C.3 and C.4).
 
-use jaren_json::{Object, Pointer, Value, value};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::card::Card;
-use super::{Analyzer, Node, Variable, node, number};
-use crate::compile::is_extended;
+use jaren_json::{Object, Value, value};
+
+use super::{Analyzer, Node, Variable, number};
+use crate::card::Card;
+use crate::compile::{ORDER_KEY, is_extended, window_step};
+use crate::place::Place;
 
 /// What a FLWOR phrase has bound for each tuple, in order.
 type Tuple<'d> = Vec<Variable<'d>>;
 
 impl<'d> Analyzer<'d> {
-    pub(super) fn phrase(&mut self, object: &'d Object, place: &Pointer) -> Node {
+    pub(super) fn phrase(&mut self, object: &'d Object, place: Place) -> Node {
         let has = |name| object.get(name).is_some();
-        let mark = self.scope.len();
+        let mark = self.scope.enter();
         let node = if has("$satisfies") {
             self.quantifier(object, place)
         } else if has("$return") && object.len() == 2 && has("$let") {
             let bindings = self.lets(object, place, &mut Vec::new());
             let result = self.clause(object, "$return", place);
-            node("let", result.card, place, &value!({"bindings": (bindings), "ret": (result.value)}))
+            self.node("let", result.card, place, &value!({"bindings": (bindings), "ret": (result.value)}))
         } else if has("$return") {
             self.flwor(object, place)
         } else {
             match object.iter().next() {
                 Some((name, argument)) => self.operator(name, argument, place),
-                None => super::literal(Value::Null, place),
+                None => self.missing(place),
             }
         };
-        self.scope.truncate(mark);
+        self.scope.leave(mark);
         node
     }
 
-    fn clause(&mut self, object: &'d Object, name: &str, place: &Pointer) -> Node {
+    fn clause(&mut self, object: &'d Object, name: &str, place: Place) -> Node {
         match object.get(name) {
-            Some(expr) => self.expr(expr, &place.child(name)),
-            None => super::literal(Value::Null, place),
+            Some(expr) => self.member(expr, place, name),
+            None => self.missing(place),
         }
     }
 
@@ -42,11 +45,11 @@ impl<'d> Analyzer<'d> {
         object.get(name).and_then(Value::as_object).into_iter().flatten()
     }
 
-    fn lets(&mut self, object: &'d Object, place: &Pointer, tuple: &mut Tuple<'d>) -> Value {
-        let clause = place.child("$let");
+    fn lets(&mut self, object: &'d Object, place: Place, tuple: &mut Tuple<'d>) -> Value {
+        let clause = self.places.member(place, "$let");
         let mut bindings = Vec::new();
         for (name, source) in Self::members(object, "$let") {
-            let expr = self.expr(source, &clause.child(name));
+            let expr = self.member(source, clause, name);
             let slot = self.slot();
             self.bind(name, slot, expr.card);
             tuple.push(Variable { name, slot, card: expr.card });
@@ -55,15 +58,15 @@ impl<'d> Analyzer<'d> {
         bindings.into_iter().collect()
     }
 
-    fn fors(&mut self, object: &'d Object, place: &Pointer, tuple: &mut Tuple<'d>) -> Value {
-        let clause = place.child("$for");
+    fn fors(&mut self, object: &'d Object, place: Place, tuple: &mut Tuple<'d>) -> Value {
+        let clause = self.places.member(place, "$for");
         let mut bindings = Vec::new();
         for (name, source) in Self::members(object, "$for") {
-            let place = clause.child(name);
+            let place = self.places.member(clause, name);
             let extended = source.as_object().filter(|source| is_extended(source));
             let expr = match extended {
-                Some(extended) => self.clause(extended, "$in", &place),
-                None => self.expr(source, &place),
+                Some(extended) => self.clause(extended, "$in", place),
+                None => self.expr(source, place),
             };
             let option = |name| extended.and_then(|extended| extended.get(name));
             let allowing_empty = option("$allowing-empty").and_then(Value::as_bool).unwrap_or(false);
@@ -94,12 +97,13 @@ impl<'d> Analyzer<'d> {
         bindings.into_iter().collect()
     }
 
-    fn flwor(&mut self, object: &'d Object, place: &Pointer) -> Node {
-        let mark = self.scope.len();
+    fn flwor(&mut self, object: &'d Object, place: Place) -> Node {
+        let mark = self.scope.enter();
         let mut tuple = Vec::new();
         let fold = Self::members(object, "$fold").next().map(|(name, initial)| {
-            let place = place.child("$fold").child(name);
-            let expr = self.expr(initial, &place);
+            let place = self.places.member(place, "$fold");
+            let place = self.places.member(place, name);
+            let expr = self.expr(initial, place);
             (name, self.slot(), expr, place)
         });
         let for_bindings = self.fors(object, place, &mut tuple);
@@ -113,7 +117,7 @@ impl<'d> Analyzer<'d> {
         let group = object.get("$groupby").map(|_| self.group_keys(object, place));
         if let Some((_, keys)) = &group {
             // After the group the same slots hold sequences.
-            self.scope.truncate(mark);
+            self.scope.leave(mark);
             let accumulator = fold.iter().map(|(name, slot, ..)| (*name, *slot));
             let variables = tuple.iter().map(|variable| (variable.name, variable.slot));
             accumulator.chain(variables).for_each(|(name, slot)| self.bind(name, slot, Card::Many));
@@ -122,7 +126,8 @@ impl<'d> Analyzer<'d> {
             }
         }
         let after_group = self.reads.len();
-        let specs = object.get("$orderby").map(|keys| self.order_keys(keys, &place.child("$orderby")));
+        let order_place = self.places.member(place, "$orderby");
+        let specs = object.get("$orderby").map(|keys| self.order_keys(keys, order_place));
         let after_order = self.reads.len();
         let count = object.get("$count").and_then(Value::as_str).map(|name| {
             let slot = self.slot();
@@ -141,11 +146,12 @@ impl<'d> Analyzer<'d> {
         let live = at_order.into_iter().filter(|slot| read.contains(slot));
         let orderby = specs.map(|specs| {
             let live: Value = live.map(number).collect();
-            value!({"specs": (specs), "docPath": (place.child("$orderby").as_str()), "liveSlots": (live)})
+            value!({"specs": (specs), "docPath": (self.pointer(order_place)), "liveSlots": (live)})
         });
         let groupby = group.map(|(keys, _)| {
+            let place = self.places.member(place, "$groupby");
             let kept: Value = kept.iter().copied().map(number).collect();
-            value!({"keys": (keys), "docPath": (place.child("$groupby").as_str()), "accSlots": (kept)})
+            value!({"keys": (keys), "docPath": (self.pointer(place)), "accSlots": (kept)})
         });
         let card = match &fold {
             Some((_, _, initial, _)) => initial.card.join(result.card),
@@ -154,62 +160,66 @@ impl<'d> Analyzer<'d> {
             None => result.card,
         };
         let fold = fold.map(|(name, slot, expr, place)| {
-            value!({"name": (name), "slot": (number(slot)), "expr": (expr.value), "docPath": (place.as_str())})
+            value!({"name": (name), "slot": (number(slot)), "expr": (expr.value), "docPath": (self.pointer(place))})
         });
         let fields = value!({
             "fold": (fold), "forBindings": (for_bindings), "letBindings": (let_bindings), "asChecks": (checks),
             "where": (filter), "groupby": (groupby), "orderby": (orderby), "count": (count), "ret": (result.value),
             "limits": (super::limits(&self.options.limits))
         });
-        node("flwor", card, place, &fields)
+        self.node("flwor", card, place, &fields)
     }
 
     /// `$as`.
-    fn checks(&mut self, object: &'d Object, place: &Pointer, tuple: &Tuple<'d>) -> Option<Value> {
+    fn checks(&mut self, object: &'d Object, place: Place, tuple: &Tuple<'d>) -> Option<Value> {
         object.get("$as")?;
-        let clause = place.child("$as");
+        let clause = self.places.member(place, "$as");
         let test = if self.options.type_tests.is_some() { Value::Bool(true) } else { Value::Null };
+        let slots: BTreeMap<_, _> = tuple.iter().map(|variable| (variable.name, variable.slot)).collect();
+        let lets: BTreeSet<_> = Self::members(object, "$let").map(|(name, _)| name).collect();
         let check = |(name, schema): (&str, &Value)| {
-            let slot = tuple.iter().find(|variable| variable.name == name).map(|variable| variable.slot);
-            let is_let = Self::members(object, "$let").any(|(bound, _)| bound == name);
+            let place = self.places.member(clause, name);
             value!({
-                "name": (name), "slot": (slot.map(number)), "isLet": (is_let), "schema": (schema.clone()),
-                "test": (test.clone()), "docPath": (clause.child(name).as_str())
+                "name": (name), "slot": (slots.get(name).copied().map(number)), "isLet": (lets.contains(name)),
+                "schema": (schema.clone()), "test": (test.clone()), "docPath": (self.pointer(place))
             })
         };
         Some(Self::members(object, "$as").map(check).collect())
     }
 
     /// The keys of `$groupby`, and the variables that they become.
-    fn group_keys(&mut self, object: &'d Object, place: &Pointer) -> (Value, Vec<(&'d str, usize)>) {
-        let clause = place.child("$groupby");
+    fn group_keys(&mut self, object: &'d Object, place: Place) -> (Value, Vec<(&'d str, usize)>) {
+        let clause = self.places.member(place, "$groupby");
         let (mut keys, mut variables) = (Vec::new(), Vec::new());
         for (name, key) in Self::members(object, "$groupby") {
-            let place = clause.child(name);
-            let expr = self.expr(key, &place);
+            let place = self.places.member(clause, name);
+            let expr = self.expr(key, place);
             let slot = self.slot();
             variables.push((name, slot));
             keys.push(value!({
-                "name": (name), "slot": (number(slot)), "expr": (expr.value), "docPath": (place.as_str())
+                "name": (name), "slot": (number(slot)), "expr": (expr.value), "docPath": (self.pointer(place))
             }));
         }
         (keys.into_iter().collect(), variables)
     }
 
-    fn order_keys(&mut self, keys: &'d Value, place: &Pointer) -> Value {
+    fn order_keys(&mut self, keys: &'d Value, place: Place) -> Value {
         match keys {
             Value::Array(keys) => {
                 let keys = keys.iter().enumerate();
-                keys.map(|(index, key)| self.order_key(key, &place.child_index(index))).collect()
+                keys.map(|(index, key)| {
+                    let place = self.places.element(place, index);
+                    self.order_key(key, place)
+                })
+                .collect()
             }
             key => value!([(self.order_key(key, place))]),
         }
     }
 
-    fn order_key(&mut self, key: &'d Value, place: &Pointer) -> Value {
-        let explicit = key.as_object().filter(|key| {
-            ["$key", "$dir", "$empty", "$collation"].into_iter().any(|name| key.get(name).is_some())
-        });
+    fn order_key(&mut self, key: &'d Value, place: Place) -> Value {
+        let explicit =
+            key.as_object().filter(|key| ORDER_KEY.into_iter().any(|name| key.get(name).is_some()));
         let is =
             |name, word: &str| explicit.and_then(|key| key.get(name)).and_then(Value::as_str) == Some(word);
         let collation = explicit.and_then(|key| key.get("$collation")).cloned();
@@ -223,17 +233,17 @@ impl<'d> Analyzer<'d> {
             "emptyGreatest": (is("$empty", "greatest")),
             "collation": (collation.as_ref().map(|_| true)),
             "collationName": (collation),
-            "docPath": (place.as_str())
+            "docPath": (self.pointer(place))
         })
     }
 
-    fn quantifier(&mut self, object: &'d Object, place: &Pointer) -> Node {
+    fn quantifier(&mut self, object: &'d Object, place: Place) -> Node {
         let some = object.get("$some").is_some();
         let name = if some { "$some" } else { "$every" };
-        let clause = place.child(name);
+        let clause = self.places.member(place, name);
         let mut bindings = Vec::new();
         for (name, source) in Self::members(object, name) {
-            let expr = self.expr(source, &clause.child(name));
+            let expr = self.member(source, clause, name);
             let slot = self.slot();
             self.bind(name, slot, Card::One);
             bindings.push(value!({"name": (name), "slot": (number(slot)), "expr": (expr.value)}));
@@ -241,7 +251,7 @@ impl<'d> Analyzer<'d> {
         let satisfies = self.clause(object, "$satisfies", place);
         let bindings: Value = bindings.into_iter().collect();
         let fields = value!({"some": (some), "bindings": (bindings), "satisfies": (satisfies.value)});
-        node("quant", Card::One, place, &fields)
+        self.node("quant", Card::One, place, &fields)
     }
 }
 
@@ -249,7 +259,7 @@ impl<'d> Analyzer<'d> {
 fn window(binding: &Object) -> Option<Value> {
     let sliding = binding.get("$window")?.as_str() == Some("sliding");
     let size = binding.get("$size").cloned().unwrap_or_default();
-    let default = if sliding { Value::from(1) } else { size.clone() };
-    let step = binding.get("$step").cloned().unwrap_or(default);
+    let step = binding.get("$step").cloned();
+    let step = step.unwrap_or_else(|| window_step(sliding, size.clone(), Value::from(1)));
     Some(value!({"sliding": (sliding), "size": (size), "step": (step)}))
 }

@@ -26,14 +26,22 @@ impl<'d> Compiler<'d> {
             let place = self.places.member(clause, name);
             self.claim(name, place, bound);
             self.extra_levels = extra_levels + bindings.len();
-            if extra_levels + bindings.len() + depth > NESTING_MAX {
-                self.expr(value, place, depth + 1); // reports that the limit is reached
+            if self.too_many_levels(value, place, depth) {
                 break;
             }
             bindings.push(self.binding(name, value, place, depth, bound));
         }
         self.extra_levels = extra_levels;
         bindings
+    }
+
+    /// Whether what a binding adds to the levels around its source is too much, which is then reported.
+    pub(super) fn too_many_levels(&mut self, source: &'d Value, place: Place, depth: usize) -> bool {
+        let too_many = self.extra_levels + depth > NESTING_MAX;
+        if too_many {
+            self.expr(source, place, depth + 1);
+        }
+        too_many
     }
 
     fn binding(
@@ -126,8 +134,7 @@ impl<'d> Compiler<'d> {
         let size = self.width(object, "$size", place)?;
         let step = match object.get("$step") {
             Some(_) => self.width(object, "$step", place)?,
-            None if sliding => 1,
-            None => size,
+            None => window_step(sliding, size, 1),
         };
         Some(Window { sliding, size, step })
     }
@@ -143,6 +150,11 @@ impl<'d> Compiler<'d> {
         }
         Some(value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX))
     }
+}
+
+/// The step of a window that names none: one of a sliding window, its size of a tumbling one.
+pub(crate) fn window_step<T>(sliding: bool, size: T, one: T) -> T {
+    if sliding { one } else { size }
 }
 
 /// Whether a source has the extended form; any of its names says so.

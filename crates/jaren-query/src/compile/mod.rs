@@ -18,8 +18,13 @@ mod vocabulary;
 use jaren_json::{Diagnostic, Object, Report, Shape, Value};
 
 pub(crate) use self::binding::is_extended;
+pub(crate) use self::binding::window_step;
+pub use self::phrase::BINDING;
+pub(crate) use self::phrase::ORDER_KEY;
+pub(crate) use self::scope::Names;
 use self::scope::Scope;
-pub(crate) use self::vocabulary::{Operands, is_reserved, operands_of};
+pub use self::vocabulary::{Expressions, expressions_of};
+pub(crate) use self::vocabulary::{card_of, is_reserved, takes_one};
 
 use crate::dependencies::Dependencies;
 use crate::error::{DEPTH, MIXED, PATH, SHAPE, UNDECLARED, VERSION};
@@ -119,7 +124,7 @@ impl<'d> Compiler<'d> {
 
     /// The whole document: an envelope (section 4.1) or a bare expression.
     fn document(&mut self, document: &'d Value) -> Expr {
-        let Some(envelope) = document.as_object().filter(|object| is_envelope(object)) else {
+        let Some(envelope) = envelope(document) else {
             return self.expr(document, Places::ROOT, 1);
         };
         if let Some(version) = envelope.get("$query")
@@ -270,10 +275,12 @@ impl<'d> Compiler<'d> {
     }
 }
 
-/// An object with only `$`-names that names a version or an expression (section 4.1).
-pub(crate) fn is_envelope(object: &Object) -> bool {
-    (object.get("$query").is_some() || object.get("$expr").is_some())
-        && object.iter().all(|(name, _)| name.starts_with('$'))
+/// The document where it is an envelope: an object with only `$`-names that names a version or an expression (section 4.1).
+pub(crate) fn envelope(document: &Value) -> Option<&Object> {
+    document.as_object().filter(|object| {
+        (object.get("$query").is_some() || object.get("$expr").is_some())
+            && object.iter().all(|(name, _)| name.starts_with('$'))
+    })
 }
 
 /// How many bytes of a text may be the name of a variable with which it begins.

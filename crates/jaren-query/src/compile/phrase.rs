@@ -1,13 +1,13 @@
 //! Phrases: FLWOR (section 6) and quantifiers (section 7).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_json::{Object, Value};
 
 use super::binding::is_extended;
 use super::join::join;
 use super::vocabulary::{is_vocabulary, unknown};
-use super::{Compiler, NESTING_MAX, is_name};
+use super::{Compiler, is_name};
 use crate::capability::Collation;
 use crate::error::{DUPLICATE, SHAPE, UNDECLARED, UNKNOWN, UNREGISTERED};
 use crate::place::Place;
@@ -18,8 +18,11 @@ pub(super) const FLWOR: [&str; 9] =
     ["$fold", "$for", "$let", "$as", "$where", "$groupby", "$orderby", "$count", "$return"];
 /// The members of a quantifier phrase.
 pub(super) const QUANTIFIER: [&str; 3] = ["$some", "$every", "$satisfies"];
+/// The clauses whose members are named for the variables that they bind. `$at` of an extended binding and `$count` of a phrase
+/// name one in a text.
+pub const BINDING: [&str; 6] = ["$fold", "$for", "$let", "$groupby", "$some", "$every"];
 /// The members of an explicit `$orderby` key (section 6.6).
-const ORDER_KEY: [&str; 4] = ["$key", "$dir", "$empty", "$collation"];
+pub(crate) const ORDER_KEY: [&str; 4] = ["$key", "$dir", "$empty", "$collation"];
 
 /// What the binding clauses of one phrase have bound so far.
 #[derive(Default)]
@@ -223,10 +226,11 @@ impl<'d> Compiler<'d> {
     /// `$as` (section 6.8).
     fn assertions(&mut self, object: &'d Object, place: Place, bound: &Bound<'d>) -> Vec<Assertion> {
         let Some((names, clause)) = self.binding_object(object, "$as", place) else { return Vec::new() };
+        let slots: BTreeMap<&str, Slot> = bound.tuple.iter().copied().collect();
         let mut assertions = Vec::with_capacity(names.len());
         for (name, schema) in names {
             let place = self.places.member(clause, name);
-            let Some((_, slot)) = bound.tuple.iter().find(|(variable, _)| *variable == name) else {
+            let Some(slot) = slots.get(name) else {
                 let message =
                     format!("'$as' names '{name}', which '$for' and '$let' of its phrase do not bind");
                 self.defect(UNDECLARED, place, message);
@@ -360,10 +364,10 @@ impl<'d> Compiler<'d> {
                 let place = self.places.member(clause, name);
                 self.claim(name, place, &mut bound);
                 self.extra_levels = extra_levels + bindings.len();
-                let source = self.plain_source(value, place, depth);
-                if self.extra_levels + depth > NESTING_MAX {
+                if self.too_many_levels(value, place, depth) {
                     break;
                 }
+                let source = self.plain_source(value, place, depth);
                 let slot = self.scope.slot();
                 self.scope.bind(name, slot);
                 bindings.push((slot, source));

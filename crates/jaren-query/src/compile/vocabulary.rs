@@ -1,11 +1,12 @@
 //! The closed vocabulary (section 8.1): each operator with the shape of its argument and what it compiles to.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use jaren_json::{Kind as ValueKind, Value};
 
 use super::phrase::{FLWOR, QUANTIFIER};
 use super::{Compiler, dates, series};
+use crate::card::{self, Card, Rule};
 use crate::dates::{Component, DateText, Edge, Form};
 use crate::iregexp::{Extent, Pattern};
 use crate::place::Place;
@@ -36,114 +37,174 @@ pub(super) enum Operator {
 /// Makes an operator of its expressions and of all its operands as they are written; the place is that of its name.
 pub(super) type Read = fn(&mut Compiler<'_>, Vec<Expr>, &[Value], Place) -> Option<Kind>;
 
-/// Every operator that takes its operands in the ordinary way.
-pub(super) static OPERATORS: &[(&str, Operator)] = {
+/// Every operator that takes its operands in the ordinary way, with how many items it answers.
+pub(super) static OPERATORS: &[(&str, Rule, Operator)] = {
     use Operator::{AtLeast, One, OneOrTwo, Schema, Three, Two, TwoOrThree};
     &[
-        ("$seq", AtLeast(0, |operands| Kind::Many(Many::Seq(operands)))),
-        ("$exists", One(|operand| Kind::Test(Test::Exists(operand)))),
-        ("$empty", One(|operand| Kind::Test(Test::Empty(operand)))),
-        ("$if", TwoOrThree(Kind::If)),
-        ("$eq", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Eq, pair)))),
-        ("$ne", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Ne, pair)))),
-        ("$lt", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Lt, pair)))),
-        ("$le", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Le, pair)))),
-        ("$gt", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Gt, pair)))),
-        ("$ge", Two(|pair, _| Kind::Test(Test::Compare(Comparison::Ge, pair)))),
-        ("$add", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Add, pair, key)))),
-        ("$sub", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Sub, pair, key)))),
-        ("$mul", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Mul, pair, key)))),
-        ("$div", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Div, pair, key)))),
-        ("$idiv", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Idiv, pair, key)))),
-        ("$mod", Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Mod, pair, key)))),
-        ("$neg", One(|operand| Kind::Number(Number::Negate(operand)))),
-        ("$and", AtLeast(1, |operands| Kind::Test(Test::And(operands)))),
-        ("$or", AtLeast(1, |operands| Kind::Test(Test::Or(operands)))),
-        ("$not", One(|operand| Kind::Test(Test::Not(operand)))),
-        ("$concat", AtLeast(0, |operands| Kind::Text(Text::Concat(operands)))),
-        ("$string-join", OneOrTwo(|items, separator| Kind::Text(Text::Join(items, separator)))),
-        ("$substring", TwoOrThree(|pair, length| Kind::Text(Text::Substring(pair, length)))),
-        ("$contains", Two(|pair, _| Kind::Test(Test::Text(TextTest::Contains, pair)))),
-        ("$starts-with", Two(|pair, _| Kind::Test(Test::Text(TextTest::StartsWith, pair)))),
-        ("$ends-with", Two(|pair, _| Kind::Test(Test::Text(TextTest::EndsWith, pair)))),
-        ("$upper", One(|operand| Kind::Text(Text::Map(TextMap::Upper, operand)))),
-        ("$lower", One(|operand| Kind::Text(Text::Map(TextMap::Lower, operand)))),
-        ("$string-length", One(|operand| Kind::Number(Number::Length(operand)))),
-        ("$normalize-space", One(|operand| Kind::Text(Text::Map(TextMap::NormalizeSpace, operand)))),
-        ("$match", Two(|pair, _| Kind::Test(Test::Matches(Box::new(matching(pair, Extent::Whole)))))),
-        ("$search", Two(|pair, _| Kind::Test(Test::Matches(Box::new(matching(pair, Extent::Part)))))),
-        ("$replace", Three(|operands| Kind::Text(Text::Replace(Box::new(matching(operands, Extent::Part)))))),
-        ("$count", One(|operand| Kind::Number(Number::Count(operand)))),
-        ("$sum", One(|operand| Kind::Aggregate(Aggregate::Sum, operand))),
-        ("$avg", One(|operand| Kind::Aggregate(Aggregate::Avg, operand))),
-        ("$min", One(|operand| Kind::Aggregate(Aggregate::Min, operand))),
-        ("$max", One(|operand| Kind::Aggregate(Aggregate::Max, operand))),
-        ("$distinct", One(|operand| Kind::Many(Many::Distinct(operand)))),
-        ("$reverse", One(|operand| Kind::Many(Many::Reverse(operand)))),
-        ("$sort", One(|operand| Kind::Many(Many::Sort(operand)))),
-        ("$head", One(Kind::Head)),
-        ("$tail", One(|operand| Kind::Many(Many::Tail(operand)))),
-        ("$subsequence", TwoOrThree(|pair, length| Kind::Many(Many::Subsequence(pair, length)))),
-        ("$index-of", Two(|pair, _| Kind::Many(Many::IndexOf(pair)))),
-        ("$range", Two(|pair, key| Kind::Many(Many::Range(pair, key)))),
-        ("$get", Two(|pair, _| Kind::Get(pair))),
-        ("$entries", One(|operand| Kind::Many(Many::Entries(operand)))),
-        ("$from-entries", One(Kind::FromEntries)),
-        ("$is-string", One(|operand| Kind::Test(Test::Is(ValueKind::String, operand)))),
-        ("$is-number", One(|operand| Kind::Test(Test::Is(ValueKind::Number, operand)))),
-        ("$is-boolean", One(|operand| Kind::Test(Test::Is(ValueKind::Boolean, operand)))),
-        ("$is-null", One(|operand| Kind::Test(Test::Is(ValueKind::Null, operand)))),
-        ("$is-array", One(|operand| Kind::Test(Test::Is(ValueKind::Array, operand)))),
-        ("$is-object", One(|operand| Kind::Test(Test::Is(ValueKind::Object, operand)))),
-        ("$string", One(Kind::ToString)),
-        ("$number", One(|operand| Kind::Number(Number::Cast(operand)))),
-        ("$boolean", One(|operand| Kind::Test(Test::Boolean(operand)))),
-        ("$coalesce", AtLeast(1, Kind::Coalesce)),
-        ("$default", Two(|pair, _| Kind::Coalesce(Vec::from(*pair)))),
-        ("$valid", Schema(|test, operand, _| Kind::Test(Test::Valid(test, operand)))),
-        ("$assert", Schema(|test, operand, key| Kind::Many(Many::Assert(test, operand, key)))),
-        ("$is-date", One(|operand| Kind::Test(Test::Form(Form::Date, operand)))),
-        ("$is-time", One(|operand| Kind::Test(Test::Form(Form::Time, operand)))),
-        ("$is-datetime", One(|operand| Kind::Test(Test::Form(Form::DateTime, operand)))),
-        ("$is-duration", One(|operand| Kind::Test(Test::Form(Form::Duration, operand)))),
-        ("$year", One(|operand| component(Component::Year, operand))),
-        ("$month", One(|operand| component(Component::Month, operand))),
-        ("$day", One(|operand| component(Component::Day, operand))),
-        ("$hours", One(|operand| component(Component::Hours, operand))),
-        ("$minutes", One(|operand| component(Component::Minutes, operand))),
-        ("$seconds", One(|operand| component(Component::Seconds, operand))),
-        ("$offset", One(|operand| component(Component::Offset, operand))),
-        ("$week", One(|operand| component(Component::Week, operand))),
-        ("$week-year", One(|operand| component(Component::WeekYear, operand))),
-        ("$quarter", One(|operand| component(Component::Quarter, operand))),
-        ("$weekday", One(|operand| component(Component::Weekday, operand))),
-        ("$epoch", One(|operand| component(Component::Epoch, operand))),
-        ("$datetime", One(|operand| date_text(DateText::Instant(operand)))),
-        ("$date-add", TwoOrThree(|pair, unit| date_text(DateText::Shift { back: false, pair, unit }))),
-        ("$date-sub", TwoOrThree(|pair, unit| date_text(DateText::Shift { back: true, pair, unit }))),
-        ("$start-of", Two(|pair, _| date_text(DateText::Truncate(Edge::Start, pair)))),
-        ("$end-of", Two(|pair, _| date_text(DateText::Truncate(Edge::End, pair)))),
-        ("$date-diff", Operator::Read(3..=3, 3, dates::difference)),
-        ("$date-format", Operator::Read(2..=2, 2, dates::format)),
-        ("$bbox", One(|operand| spatial_map(SpatialMap::Bounds, operand))),
-        ("$area", One(|operand| Kind::Number(Number::Measure(Measure::Area, operand)))),
-        ("$length", One(|operand| Kind::Number(Number::Measure(Measure::Length, operand)))),
-        ("$centroid", One(|operand| spatial_map(SpatialMap::Centroid, operand))),
-        ("$distance", Two(|pair, _| Kind::Number(Number::Distance(pair)))),
-        ("$within", Two(|pair, _| Kind::Test(Test::Spatial(SpatialTest::Within, pair)))),
-        ("$bbox-intersects", Two(|pair, _| Kind::Test(Test::Spatial(SpatialTest::BoundsMeet, pair)))),
-        ("$geohash", OneOrTwo(|operand, precision| Kind::Spatial(Spatial::Geohash(operand, precision)))),
-        ("$geo-parse", One(|operand| spatial_map(SpatialMap::Parse, operand))),
-        ("$geo-text", One(|operand| spatial_map(SpatialMap::ToText, operand))),
-        ("$geohash-bounds", One(|operand| spatial_map(SpatialMap::CellBounds, operand))),
-        ("$geohash-neighbours", One(|operand| Kind::Many(Many::CellsAround(operand)))),
-        ("$geo-simplify", Two(|pair, _| Kind::Spatial(Spatial::Simplify(pair)))),
-        ("$similarity", Two(|pair, _| Kind::Number(Number::Similarity(pair)))),
-        ("$overlaps", Two(|pair, _| Kind::Overlaps(pair))),
-        ("$time-bucket", Operator::Read(2..=4, 3, series::time_bucket)),
-        ("$resample", Operator::Read(2..=2, 1, series::resample)),
-        ("$rolling", Operator::Read(2..=2, 1, series::rolling)),
-        ("$asof", Operator::Read(2..=3, 2, series::as_of)),
+        ("$seq", card::sum, AtLeast(0, |operands| Kind::Many(Many::Seq(operands)))),
+        ("$exists", card::one, One(|operand| Kind::Test(Test::Exists(operand)))),
+        ("$empty", card::one, One(|operand| Kind::Test(Test::Empty(operand)))),
+        ("$if", card::branch, TwoOrThree(Kind::If)),
+        ("$eq", card::one, Two(|pair, _| Kind::Test(Test::Compare(Comparison::Eq, pair)))),
+        ("$ne", card::one, Two(|pair, _| Kind::Test(Test::Compare(Comparison::Ne, pair)))),
+        ("$lt", card::one, Two(|pair, _| Kind::Test(Test::Compare(Comparison::Lt, pair)))),
+        ("$le", card::one, Two(|pair, _| Kind::Test(Test::Compare(Comparison::Le, pair)))),
+        ("$gt", card::one, Two(|pair, _| Kind::Test(Test::Compare(Comparison::Gt, pair)))),
+        ("$ge", card::one, Two(|pair, _| Kind::Test(Test::Compare(Comparison::Ge, pair)))),
+        (
+            "$add",
+            card::one_of_all,
+            Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Add, pair, key))),
+        ),
+        (
+            "$sub",
+            card::one_of_all,
+            Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Sub, pair, key))),
+        ),
+        (
+            "$mul",
+            card::one_of_all,
+            Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Mul, pair, key))),
+        ),
+        (
+            "$div",
+            card::one_of_all,
+            Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Div, pair, key))),
+        ),
+        (
+            "$idiv",
+            card::one_of_all,
+            Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Idiv, pair, key))),
+        ),
+        (
+            "$mod",
+            card::one_of_all,
+            Two(|pair, key| Kind::Number(Number::Arithmetic(Arithmetic::Mod, pair, key))),
+        ),
+        ("$neg", card::one_of_first, One(|operand| Kind::Number(Number::Negate(operand)))),
+        ("$and", card::one, AtLeast(1, |operands| Kind::Test(Test::And(operands)))),
+        ("$or", card::one, AtLeast(1, |operands| Kind::Test(Test::Or(operands)))),
+        ("$not", card::one, One(|operand| Kind::Test(Test::Not(operand)))),
+        ("$concat", card::one, AtLeast(0, |operands| Kind::Text(Text::Concat(operands)))),
+        ("$string-join", card::one, OneOrTwo(|items, separator| Kind::Text(Text::Join(items, separator)))),
+        ("$substring", card::one, TwoOrThree(|pair, length| Kind::Text(Text::Substring(pair, length)))),
+        ("$contains", card::one, Two(|pair, _| Kind::Test(Test::Text(TextTest::Contains, pair)))),
+        ("$starts-with", card::one, Two(|pair, _| Kind::Test(Test::Text(TextTest::StartsWith, pair)))),
+        ("$ends-with", card::one, Two(|pair, _| Kind::Test(Test::Text(TextTest::EndsWith, pair)))),
+        ("$upper", card::one, One(|operand| Kind::Text(Text::Map(TextMap::Upper, operand)))),
+        ("$lower", card::one, One(|operand| Kind::Text(Text::Map(TextMap::Lower, operand)))),
+        ("$string-length", card::one, One(|operand| Kind::Number(Number::Length(operand)))),
+        (
+            "$normalize-space",
+            card::one,
+            One(|operand| Kind::Text(Text::Map(TextMap::NormalizeSpace, operand))),
+        ),
+        (
+            "$match",
+            card::one,
+            Two(|pair, _| Kind::Test(Test::Matches(Box::new(matching(pair, Extent::Whole))))),
+        ),
+        (
+            "$search",
+            card::one,
+            Two(|pair, _| Kind::Test(Test::Matches(Box::new(matching(pair, Extent::Part))))),
+        ),
+        (
+            "$replace",
+            card::one,
+            Three(|operands| Kind::Text(Text::Replace(Box::new(matching(operands, Extent::Part))))),
+        ),
+        ("$count", card::one, One(|operand| Kind::Number(Number::Count(operand)))),
+        ("$sum", card::one, One(|operand| Kind::Aggregate(Aggregate::Sum, operand))),
+        ("$avg", card::one_of_first, One(|operand| Kind::Aggregate(Aggregate::Avg, operand))),
+        ("$min", card::one_of_first, One(|operand| Kind::Aggregate(Aggregate::Min, operand))),
+        ("$max", card::one_of_first, One(|operand| Kind::Aggregate(Aggregate::Max, operand))),
+        ("$distinct", card::first, One(|operand| Kind::Many(Many::Distinct(operand)))),
+        ("$reverse", card::first, One(|operand| Kind::Many(Many::Reverse(operand)))),
+        ("$sort", card::first, One(|operand| Kind::Many(Many::Sort(operand)))),
+        ("$head", card::head_of_first, One(Kind::Head)),
+        ("$tail", card::tail_of_first, One(|operand| Kind::Many(Many::Tail(operand)))),
+        (
+            "$subsequence",
+            card::some_of_first,
+            TwoOrThree(|pair, length| Kind::Many(Many::Subsequence(pair, length))),
+        ),
+        ("$index-of", card::some_of_first, Two(|pair, _| Kind::Many(Many::IndexOf(pair)))),
+        ("$range", card::many, Two(|pair, key| Kind::Many(Many::Range(pair, key)))),
+        ("$get", card::opt, Two(|pair, _| Kind::Get(pair))),
+        ("$entries", card::many, One(|operand| Kind::Many(Many::Entries(operand)))),
+        ("$from-entries", card::one, One(Kind::FromEntries)),
+        ("$is-string", card::one, One(|operand| Kind::Test(Test::Is(ValueKind::String, operand)))),
+        ("$is-number", card::one, One(|operand| Kind::Test(Test::Is(ValueKind::Number, operand)))),
+        ("$is-boolean", card::one, One(|operand| Kind::Test(Test::Is(ValueKind::Boolean, operand)))),
+        ("$is-null", card::one, One(|operand| Kind::Test(Test::Is(ValueKind::Null, operand)))),
+        ("$is-array", card::one, One(|operand| Kind::Test(Test::Is(ValueKind::Array, operand)))),
+        ("$is-object", card::one, One(|operand| Kind::Test(Test::Is(ValueKind::Object, operand)))),
+        ("$string", card::one_of_first, One(Kind::ToString)),
+        ("$number", card::one_of_first, One(|operand| Kind::Number(Number::Cast(operand)))),
+        ("$boolean", card::one, One(|operand| Kind::Test(Test::Boolean(operand)))),
+        ("$coalesce", card::first_that_answers, AtLeast(1, Kind::Coalesce)),
+        ("$default", card::first_that_answers, Two(|pair, _| Kind::Coalesce(Vec::from(*pair)))),
+        ("$valid", card::one, Schema(|test, operand, _| Kind::Test(Test::Valid(test, operand)))),
+        ("$assert", card::first, Schema(|test, operand, key| Kind::Many(Many::Assert(test, operand, key)))),
+        ("$is-date", card::one, One(|operand| Kind::Test(Test::Form(Form::Date, operand)))),
+        ("$is-time", card::one, One(|operand| Kind::Test(Test::Form(Form::Time, operand)))),
+        ("$is-datetime", card::one, One(|operand| Kind::Test(Test::Form(Form::DateTime, operand)))),
+        ("$is-duration", card::one, One(|operand| Kind::Test(Test::Form(Form::Duration, operand)))),
+        ("$year", card::one_of_first, One(|operand| component(Component::Year, operand))),
+        ("$month", card::one_of_first, One(|operand| component(Component::Month, operand))),
+        ("$day", card::one_of_first, One(|operand| component(Component::Day, operand))),
+        ("$hours", card::one_of_first, One(|operand| component(Component::Hours, operand))),
+        ("$minutes", card::one_of_first, One(|operand| component(Component::Minutes, operand))),
+        ("$seconds", card::one_of_first, One(|operand| component(Component::Seconds, operand))),
+        ("$offset", card::opt, One(|operand| component(Component::Offset, operand))),
+        ("$week", card::one_of_first, One(|operand| component(Component::Week, operand))),
+        ("$week-year", card::one_of_first, One(|operand| component(Component::WeekYear, operand))),
+        ("$quarter", card::one_of_first, One(|operand| component(Component::Quarter, operand))),
+        ("$weekday", card::one_of_first, One(|operand| component(Component::Weekday, operand))),
+        ("$epoch", card::one_of_first, One(|operand| component(Component::Epoch, operand))),
+        ("$datetime", card::one_of_first, One(|operand| date_text(DateText::Instant(operand)))),
+        (
+            "$date-add",
+            card::one_of_first,
+            TwoOrThree(|pair, unit| date_text(DateText::Shift { back: false, pair, unit })),
+        ),
+        (
+            "$date-sub",
+            card::one_of_first,
+            TwoOrThree(|pair, unit| date_text(DateText::Shift { back: true, pair, unit })),
+        ),
+        ("$start-of", card::one_of_first, Two(|pair, _| date_text(DateText::Truncate(Edge::Start, pair)))),
+        ("$end-of", card::one_of_first, Two(|pair, _| date_text(DateText::Truncate(Edge::End, pair)))),
+        ("$date-diff", card::one_of_first, Operator::Read(3..=3, 3, dates::difference)),
+        ("$date-format", card::one_of_first, Operator::Read(2..=2, 2, dates::format)),
+        ("$bbox", card::opt, One(|operand| spatial_map(SpatialMap::Bounds, operand))),
+        ("$area", card::opt, One(|operand| Kind::Number(Number::Measure(Measure::Area, operand)))),
+        ("$length", card::opt, One(|operand| Kind::Number(Number::Measure(Measure::Length, operand)))),
+        ("$centroid", card::opt, One(|operand| spatial_map(SpatialMap::Centroid, operand))),
+        ("$distance", card::opt, Two(|pair, _| Kind::Number(Number::Distance(pair)))),
+        ("$within", card::one, Two(|pair, _| Kind::Test(Test::Spatial(SpatialTest::Within, pair)))),
+        (
+            "$bbox-intersects",
+            card::one,
+            Two(|pair, _| Kind::Test(Test::Spatial(SpatialTest::BoundsMeet, pair))),
+        ),
+        (
+            "$geohash",
+            card::opt,
+            OneOrTwo(|operand, precision| Kind::Spatial(Spatial::Geohash(operand, precision))),
+        ),
+        ("$geo-parse", card::opt, One(|operand| spatial_map(SpatialMap::Parse, operand))),
+        ("$geo-text", card::opt, One(|operand| spatial_map(SpatialMap::ToText, operand))),
+        ("$geohash-bounds", card::opt, One(|operand| spatial_map(SpatialMap::CellBounds, operand))),
+        ("$geohash-neighbours", card::many, One(|operand| Kind::Many(Many::CellsAround(operand)))),
+        ("$geo-simplify", card::one_of_first, Two(|pair, _| Kind::Spatial(Spatial::Simplify(pair)))),
+        ("$similarity", card::opt, Two(|pair, _| Kind::Number(Number::Similarity(pair)))),
+        ("$overlaps", card::one_of_all, Two(|pair, _| Kind::Overlaps(pair))),
+        ("$time-bucket", card::one_of_all, Operator::Read(2..=4, 3, series::time_bucket)),
+        ("$resample", card::many, Operator::Read(2..=2, 1, series::resample)),
+        ("$rolling", card::many, Operator::Read(2..=2, 1, series::rolling)),
+        ("$asof", card::many, Operator::Read(2..=3, 2, series::as_of)),
     ]
 };
 
@@ -171,7 +232,14 @@ fn spatial_map(map: SpatialMap, operand: Box<Expr>) -> Kind {
 
 /// The operator of that name.
 pub(super) fn operator(name: &str) -> Option<&'static Operator> {
-    OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, operator)| operator)
+    OPERATORS.iter().find(|(known, ..)| *known == name).map(|(.., operator)| operator)
+}
+
+/// How many items the operator of that name answers for operands of these cardinalities; one that the language does not
+/// have answers at most one.
+pub(crate) fn card_of(name: &str, operands: &[Card]) -> Card {
+    let rule = OPERATORS.iter().find(|(known, ..)| *known == name).map(|(_, rule, _)| rule);
+    rule.map_or(Card::Opt, |rule| rule(operands))
 }
 
 impl Operator {
@@ -213,23 +281,32 @@ const RESERVED: [&str; 14] = [
     "$collation",
 ];
 
-/// How an operator of the language takes its operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operands {
-    /// Its value is the operand.
-    One,
-    /// A list, of which so many leading operands are expressions.
-    Leading(usize),
+/// Which parts of what stands behind a `$`-name are expressions, for those who rewrite queries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expressions {
+    /// All of it: an operand, a list of operands, the members of a clause.
+    All,
+    /// Of a list these elements; the others are literals.
+    Elements(Range<usize>),
+    /// Nothing: it stands for itself.
+    Nothing,
 }
 
-/// The same by the operator's name.
-pub(crate) fn operands_of(name: &str) -> Option<Operands> {
-    Some(match operator(name)? {
-        Operator::One(_) => Operands::One,
-        Operator::Schema(_) => Operands::Leading(1),
-        Operator::Read(_, expressions, _) => Operands::Leading(*expressions),
-        _ => Operands::Leading(usize::MAX),
-    })
+/// Which parts of what stands behind a name of the language are expressions. Of a name that a host registers, all of it is.
+pub fn expressions_of(name: &str) -> Expressions {
+    match (name, operator(name)) {
+        ("$const" | "$as", _) => Expressions::Nothing,
+        ("$call", _) => Expressions::Elements(1..usize::MAX),
+        ("$lexical", _) => Expressions::Elements(1..2),
+        (_, Some(Operator::Schema(_))) => Expressions::Elements(0..1),
+        (_, Some(Operator::Read(_, expressions, _))) => Expressions::Elements(0..*expressions),
+        _ => Expressions::All,
+    }
+}
+
+/// Whether the argument of an operator of the language is its one operand, and no list of them.
+pub(crate) fn takes_one(name: &str) -> bool {
+    matches!(operator(name), Some(Operator::One(_)))
 }
 
 /// Whether no host may register an operator of that name.
@@ -238,7 +315,7 @@ pub(crate) fn is_reserved(name: &str) -> bool {
 }
 
 fn known_names() -> impl Iterator<Item = &'static str> {
-    let operators = OPERATORS.iter().map(|(name, _)| *name);
+    let operators = OPERATORS.iter().map(|(name, ..)| *name);
     FLWOR.into_iter().chain(QUANTIFIER).chain(["$const", "$map"]).chain(operators)
 }
 
@@ -298,6 +375,36 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), 9 + 3 + 2 + OPERATORS.len() - 1);
+    }
+
+    #[test]
+    fn the_published_schema_has_every_name_and_no_other() {
+        let schema = crate::schema::query(crate::schema::Dialect::default());
+        let of = |definition: &str| {
+            let found = schema
+                .get("$defs")
+                .and_then(|all| all.get(definition))
+                .and_then(|found| found.get("properties"));
+            found
+                .and_then(Value::as_object)
+                .unwrap()
+                .iter()
+                .map(|(name, _)| name.to_owned())
+                .collect::<Vec<_>>()
+        };
+        let mut published = [of("operator"), of("flwor"), of("quantifier")].concat();
+        let mut known: Vec<_> = known_names().chain(["$call", "$lexical"]).collect();
+        published.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(published, known);
+    }
+
+    #[test]
+    fn what_is_written_beside_expressions_is_left_alone() {
+        assert_eq!(expressions_of("$const"), Expressions::Nothing);
+        assert_eq!(expressions_of("$add"), Expressions::All);
+        assert_eq!(expressions_of("$valid"), Expressions::Elements(0..1));
+        assert_eq!(expressions_of("$asof"), Expressions::Elements(0..2));
     }
 
     #[test]

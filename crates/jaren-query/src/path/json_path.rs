@@ -7,7 +7,6 @@ use jaren_json::Value;
 use super::parse::PathDefect;
 use super::{Around, Path, Track, parse};
 use crate::budget::{Allowance, Spent};
-use crate::query::Limits;
 
 /// A compiled RFC 9535 query: shared by clones and between threads.
 #[derive(Clone, Debug)]
@@ -50,19 +49,13 @@ impl JsonPath {
         Ok(Self(Arc::new(parse(text, 1)?)))
     }
 
-    /// Calls `found` with each node that the path selects from `root`, in order, and with its place as `track` names it.
-    /// It has been called with a part of the nodes where the walk ends at its limit.
+    /// Calls `found` with each node that the path selects from `root`, in order, and with its place as `track` names it,
+    /// within the work of an allowance, of which `found` may take, too. It has been called with a part of the nodes where the
+    /// walk ends at that limit.
+    ///
+    /// For the formats above, as all in [`crate::extension`].
+    #[doc(hidden)]
     pub fn walk<'v, T: Track>(
-        &self,
-        track: &mut T,
-        root: (&'v Value, T::Place),
-        found: &mut dyn FnMut(&mut T, &'v Value, T::Place),
-    ) -> Result<(), WalkLimit> {
-        self.walk_within(&Allowance::new(&Limits::default()), track, root, found)
-    }
-
-    /// The same within the work of an allowance, of which `found` may take, too.
-    pub fn walk_within<'v, T: Track>(
         &self,
         allowance: &Allowance,
         track: &mut T,
@@ -82,6 +75,7 @@ mod tests {
 
     use super::*;
     use crate::budget::Budget;
+    use crate::query::Limits;
 
     /// Names each node by the positions that lead to it.
     struct Positions(Vec<(usize, usize)>);
@@ -100,16 +94,21 @@ mod tests {
         let mut answer = Vec::new();
         JsonPath::parse(path)
             .unwrap()
-            .walk(&mut Positions(Vec::new()), (root, 0), &mut |track, _, place| {
-                let mut positions = Vec::new();
-                let mut at = place;
-                while at != 0 {
-                    let (parent, position) = track.0[at - 1];
-                    positions.insert(0, position);
-                    at = parent;
-                }
-                answer.push(positions);
-            })
+            .walk(
+                &Allowance::new(&Limits::default()),
+                &mut Positions(Vec::new()),
+                (root, 0),
+                &mut |track, _, place| {
+                    let mut positions = Vec::new();
+                    let mut at = place;
+                    while at != 0 {
+                        let (parent, position) = track.0[at - 1];
+                        positions.insert(0, position);
+                        at = parent;
+                    }
+                    answer.push(positions);
+                },
+            )
             .unwrap();
         answer
     }

@@ -2,17 +2,20 @@
 
 use std::fmt::{self, Write};
 
-/// Where a node stands in a document, such as `$['items'][0]['price']`.
+/// Where a node stands in a document, such as `$['items'][0]['price']`: [`JsonPath::select`](crate::JsonPath::select) answers
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormalizedPath(String);
 
 impl NormalizedPath {
     /// The root, `$`.
+    #[doc(hidden)]
     pub fn root() -> Self {
         Self("$".to_owned())
     }
 
     /// Goes one step down: to the member of that name.
+    #[doc(hidden)]
     pub fn push_name(&mut self, name: &str) {
         self.0.push_str("['");
         for char in name.chars() {
@@ -35,6 +38,7 @@ impl NormalizedPath {
     }
 
     /// Goes one step down: to the element at that index.
+    #[doc(hidden)]
     pub fn push_index(&mut self, index: usize) {
         // Writing to a string does not fail.
         let _ = write!(self.0, "[{index}]");

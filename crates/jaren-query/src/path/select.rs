@@ -36,18 +36,13 @@ impl JsonPath {
         let allowance = Allowance::new(&Limits::default());
         // Where the allowance is spent, the walk ends at its next node; so the last one is seen to below.
         let mut kept = Ok(());
-        self.walk_within(
-            &allowance,
-            &mut Trail(Vec::new()),
-            (document, None),
-            &mut |trail, value, place| {
-                let path = trail.path(document, place);
-                kept = allowance.work((size_of::<Node<'_>>() + path.as_str().len()) / 4);
-                if kept.is_ok() {
-                    nodes.push(Node { value, path });
-                }
-            },
-        )?;
+        self.walk(&allowance, &mut Trail(Vec::new()), (document, None), &mut |trail, value, place| {
+            let path = trail.path(document, place);
+            kept = allowance.work((size_of::<Node<'_>>() + path.as_str().len()) / 4);
+            if kept.is_ok() {
+                nodes.push(Node { value, path });
+            }
+        })?;
         kept.map(|()| nodes).map_err(|_| WalkLimit)
     }
 
@@ -56,7 +51,7 @@ impl JsonPath {
         let mut values = Vec::new();
         let allowance = Allowance::new(&Limits::default());
         let mut kept = Ok(());
-        self.walk_within(&allowance, &mut (), (document, ()), &mut |(), value, ()| {
+        self.walk(&allowance, &mut (), (document, ()), &mut |(), value, ()| {
             kept = allowance.work(size_of::<&Value>() / 4);
             values.push(value);
         })?;
