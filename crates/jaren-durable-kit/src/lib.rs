@@ -33,8 +33,6 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-#[doc(hidden)]
-pub use jaren_durable as durable;
 use jaren_durable::Storage;
 
 /// A fresh, empty storage for one law, and what must live as long as it.
@@ -76,7 +74,8 @@ pub fn run(law: impl Future<Output = ()>) {
 
 /// Makes each law a test of its own name, each on a fresh [`Fixture`] from the expression.
 ///
-/// `laws! { upkeep … }` are the laws of [`Upkeep`](jaren_durable::Upkeep), for a storage that has it.
+/// `laws! { upkeep … }` are the laws of [`Upkeep`](jaren_durable::Upkeep), for a storage that has it; a storage without
+/// jobs keeps those of `laws! { sessions … }`, which with `laws! { jobs … }` are all the others.
 #[macro_export]
 macro_rules! laws {
     (upkeep $fixture:expr) => {
@@ -89,14 +88,27 @@ macro_rules! laws {
             removal::a_removed_session_is_gone_and_leaves_no_trace_in_others
             removal::a_session_that_moved_stays
             removal::whoever_knew_a_removed_session_is_told
+            removal::another_session_of_the_name_is_not_the_removed_one
             removal::sessions_are_removed_by_age
         }
     };
-    ($fixture:expr) => {
+    (jobs $fixture:expr) => {
+        $crate::laws! { @each $fixture;
+            jobs::jobs_are_enqueued_once_and_with_their_batch
+            jobs::a_lease_holds_until_it_ends_or_is_given_back
+            jobs::leases_and_versions_are_conditions_of_a_batch
+            jobs::claims_take_what_is_due_in_order
+            jobs::concurrent_claims_share_no_job
+            jobs::jobs_are_listed_by_id
+            jobs::jobs_are_counted_by_kind_and_state
+        }
+    };
+    (sessions $fixture:expr) => {
         $crate::laws! { @each $fixture;
             conditions::an_absent_session_reads_as_nothing
             conditions::a_session_is_created_once
             conditions::a_stale_head_is_a_conflict_that_changes_nothing
+            conditions::a_batch_may_name_the_session_that_it_means
             conditions::a_group_answers_each_batch
             conditions::a_batch_sees_those_before_it
             conditions::two_sessions_change_together_or_not_at_all
@@ -104,7 +116,10 @@ macro_rules! laws {
             conditions::limits_are_kept_at_their_edge
             conditions::concurrent_writers_lose_no_update
             conditions::a_dropped_apply_is_whole_or_nothing
+            conditions::a_storage_has_jobs_or_says_so
             handles::a_handle_settles_every_fault
+            handles::a_part_of_a_group_is_settled_session_by_session
+            handles::a_failed_read_changes_nothing
             handles::a_commit_may_be_dropped_at_every_poll
             handles::a_read_may_be_dropped_at_every_poll
             documents::revisions_replay_to_the_value
@@ -117,6 +132,7 @@ macro_rules! laws {
             documents::values_come_back_exactly
             documents::a_small_change_is_stored_small
             documents::a_delta_that_does_not_apply_harms_one_document_only
+            documents::an_update_brings_a_document_to_the_value
             documents::a_version_change_is_a_base
             documents::bulk_is_stored_newest_and_counted
             documents::scopes_are_told_apart
@@ -126,19 +142,16 @@ macro_rules! laws {
             listings::documents_are_listed_by_scope_and_all
             listings::the_change_log_tells_what_each_commit_changed
             listings::moved_wakes_whoever_waits
-            jobs::jobs_are_enqueued_once_and_with_their_batch
-            jobs::a_lease_holds_until_it_ends_or_is_given_back
-            jobs::leases_and_versions_are_conditions_of_a_batch
-            jobs::claims_take_what_is_due_in_order
-            jobs::concurrent_claims_share_no_job
-            jobs::jobs_are_listed_by_id
-            jobs::jobs_are_counted_by_kind_and_state
             publications::a_follower_is_complete_and_in_order
             publications::nobody_who_commits_waits_for_a_subscriber
             publications::a_subscriber_that_joins_has_a_consistent_start
             publications::a_publication_has_whole_values_and_what_led_to_them
             publications::a_subscriber_may_join_beside_writers
         }
+    };
+    ($fixture:expr) => {
+        $crate::laws! { sessions $fixture }
+        $crate::laws! { jobs $fixture }
     };
     (@each $fixture:expr; $($module:ident :: $law:ident)*) => {$(
         #[test]

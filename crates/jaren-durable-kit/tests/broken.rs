@@ -6,10 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use jaren_durable::{
-    Batch, BoxFuture, Expected, JobExpected, JobWrite, MemoryStorage, Outcome, Storage, StorageError, Write,
+    Answer, Batch, Expected, JobExpected, JobWrite, MemoryStorage, Outcome, Overlay, Storage, StorageError,
+    Write,
 };
 use jaren_durable_kit::laws::{conditions, documents, handles, jobs, listings, publications};
-use jaren_durable_kit::{forward_to, histories, run};
+use jaren_durable_kit::{histories, run};
 
 /// How a storage is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,8 @@ enum Break {
     JobsApart,
     /// Label changes are not written.
     LabelsLost,
+    /// The number of the session that a batch means is not compared.
+    NumberNotCompared,
     /// Nothing is broken.
     Nothing,
 }
@@ -52,6 +55,7 @@ impl Broken {
     async fn head_of(&self, batch: &mut Batch) -> Result<(), StorageError> {
         for part in &mut batch.sessions {
             if let Some(record) = self.inner.session(part.session.clone()).await? {
+                part.number = None;
                 part.expected = Expected::Head(record.head);
             }
         }
@@ -83,6 +87,7 @@ impl Broken {
     async fn one(&self, mut batch: Batch) -> Result<Outcome, StorageError> {
         match self.how {
             Break::HeadNotChecked => self.head_of(&mut batch).await?,
+            Break::NumberNotCompared => batch.sessions.iter_mut().for_each(|part| part.number = None),
             Break::LeaseNotChecked => self.hold_leases(&mut batch).await?,
             Break::DeltaLost => self.lose_deltas(&mut batch),
             Break::LabelsLost => batch.sessions.iter_mut().for_each(|part| part.labels.clear()),
@@ -101,8 +106,12 @@ impl Broken {
     }
 }
 
-impl Storage for Broken {
-    fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Result<Vec<Outcome>, StorageError>> {
+impl Overlay for Broken {
+    fn under(&self) -> &dyn Storage {
+        &self.inner
+    }
+
+    fn apply(&self, group: Vec<Batch>) -> Answer<'_, Vec<Outcome>> {
         Box::pin(async move {
             if self.how == Break::AnsweredBeforeWritten {
                 let late = std::mem::replace(&mut self.state.lock().unwrap().1, group.clone());
@@ -122,8 +131,6 @@ impl Storage for Broken {
             Ok(outcomes)
         })
     }
-
-    forward_to! { inner }
 }
 
 fn is_caught(law: impl Future<Output = ()>) -> bool {
@@ -141,6 +148,8 @@ fn broken_storages_are_caught_by_the_laws() {
     let broken = Broken::storage;
     let head = B::HeadNotChecked;
     notices(head, conditions::a_stale_head_is_a_conflict_that_changes_nothing(broken(head)));
+    let number = B::NumberNotCompared;
+    notices(number, conditions::a_batch_may_name_the_session_that_it_means(broken(number)));
     notices(B::HalfApplied, conditions::two_sessions_change_together_or_not_at_all(broken(B::HalfApplied)));
     notices(B::DeltaLost, documents::revisions_replay_to_the_value(broken(B::DeltaLost)));
     let early = B::AnsweredBeforeWritten;
@@ -162,6 +171,7 @@ fn broken_storages_are_caught_by_the_laws() {
 fn broken_storages_are_caught_by_generated_histories() {
     for how in [
         Break::HeadNotChecked,
+        Break::NumberNotCompared,
         Break::HalfApplied,
         Break::DeltaLost,
         Break::AnsweredBeforeWritten,

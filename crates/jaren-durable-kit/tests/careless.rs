@@ -5,12 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Claim, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Integrity,
-    Job, JobCounts, JobsQuery, Keep, MemoryStorage, Outcome, Page, Pruned, Removal, Seq, SessionId,
-    SessionRecord, SessionsQuery, Size, Storage, StorageError, StoredDocument, Upkeep,
+    Answer, Commit, Integrity, Keep, MemoryStorage, Overlay, Pruned, Removal, Seq, SessionId, Size, Storage,
+    Upkeep,
 };
 use jaren_durable_kit::laws::{publications, removal, upkeep};
-use jaren_durable_kit::{forward_to, histories, run};
+use jaren_durable_kit::{histories, run};
 
 /// What is done wrongly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +24,8 @@ enum Careless {
     PrunedTooMuch,
     /// A removed or pruned session has no history, but nobody is told.
     SilentlyAbsent,
+    /// The change log gives every session the same number.
+    NumberUntold,
     /// Nothing.
     Nothing,
 }
@@ -41,52 +42,42 @@ impl Storing {
     }
 }
 
-impl Storage for Storing {
-    fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Result<Vec<Outcome>, StorageError>> {
-        self.inner.apply(group)
+impl Overlay for Storing {
+    fn under(&self) -> &dyn Storage {
+        &self.inner
     }
 
-    fn changes(
-        &self,
-        session: SessionId,
-        after: Seq,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>> {
+    fn changes(&self, session: SessionId, after: Seq, limit: usize) -> Answer<'_, Vec<Commit>> {
         Box::pin(async move {
             let told = self.inner.changes(session, after, limit).await;
             match self.how {
                 Careless::CommitUntold => told
                     .map(|commits| commits.into_iter().filter(|commit| commit.seq.get() % 7 != 0).collect()),
                 Careless::SilentlyAbsent => Ok(told.unwrap_or_default()),
+                Careless::NumberUntold => told.map(|mut commits| {
+                    commits.iter_mut().for_each(|commit| commit.session = 1);
+                    commits
+                }),
                 _ => told,
             }
         })
     }
 
-    forward_to! { @each inner;
-        session(session: SessionId) -> Option<SessionRecord>;
-        document(session: SessionId, address: Address, at: At) -> Option<StoredDocument>;
-        family(query: FamilyQuery) -> Page<StoredDocument>;
-        documents(query: DocumentsQuery) -> Page<DocumentRecord>;
-        sessions(query: SessionsQuery) -> Page<SessionRecord>;
-        claim(claim: Claim) -> Vec<Job>;
-        job(id: Arc<str>) -> Option<Job>;
-        jobs(query: JobsQuery) -> Page<Job>;
-        job_counts() -> Vec<JobCounts>;
-        moved(session: SessionId, after: Seq) -> Seq;
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
+        Some(self)
     }
 }
 
 impl Upkeep for Storing {
-    fn integrity(&self) -> BoxFuture<'_, Result<Integrity, StorageError>> {
+    fn integrity(&self) -> Answer<'_, Integrity> {
         self.inner.integrity()
     }
 
-    fn size(&self) -> BoxFuture<'_, Result<Size, StorageError>> {
+    fn size(&self) -> Answer<'_, Size> {
         self.inner.size()
     }
 
-    fn prune(&self, session: SessionId, keep: Keep) -> BoxFuture<'_, Result<Pruned, StorageError>> {
+    fn prune(&self, session: SessionId, keep: Keep) -> Answer<'_, Pruned> {
         let keep = match keep {
             Keep::Newest(count) if self.how == Careless::PrunedTooMuch => {
                 Keep::Newest(count.saturating_sub(1))
@@ -96,7 +87,7 @@ impl Upkeep for Storing {
         self.inner.prune(session, keep)
     }
 
-    fn remove(&self, session: SessionId, head: Seq) -> BoxFuture<'_, Result<Removal, StorageError>> {
+    fn remove(&self, session: SessionId, head: Seq) -> Answer<'_, Removal> {
         Box::pin(async move {
             let found = self.inner.session(session.clone()).await?.map(|record| record.head);
             match (self.how, found) {
@@ -126,6 +117,8 @@ fn careless_storages_are_caught_by_the_laws() {
     let stays = C::NothingRemoved;
     notices(stays, removal::a_removed_session_is_gone_and_leaves_no_trace_in_others(new(stays)));
     notices(stays, removal::sessions_are_removed_by_age(new(stays)));
+    let untold = C::NumberUntold;
+    notices(untold, removal::another_session_of_the_name_is_not_the_removed_one(new(untold)));
     notices(C::PrunedTooMuch, upkeep::pruning_keeps_what_it_promises(new(C::PrunedTooMuch)));
     let silent = C::SilentlyAbsent;
     notices(silent, removal::whoever_knew_a_removed_session_is_told(new(silent)));
@@ -140,6 +133,7 @@ fn careless_storages_are_caught_by_generated_histories() {
         Careless::NothingRemoved,
         Careless::PrunedTooMuch,
         Careless::SilentlyAbsent,
+        Careless::NumberUntold,
     ] {
         let caught = (0..20).any(|seed| {
             let storage: Arc<dyn Upkeep> = Storing::new(how);

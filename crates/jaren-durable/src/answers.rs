@@ -8,7 +8,7 @@ use jaren_host::Timestamp;
 use jaren_json::{Value, delta};
 
 use crate::{
-    Address, Body, BodyError, Family, Retention, Retry, Scope, Seq, SessionId, StorageError,
+    Address, Body, BodyError, CommitId, Family, Retention, Retry, Scope, Seq, SessionId, StorageError,
     StorageErrorKind, limits,
 };
 
@@ -20,6 +20,7 @@ pub type LabelChanges = Vec<(Arc<str>, Option<Arc<str>>)>;
 
 /// A point in a session's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum At {
     /// After the newest commit.
     Current,
@@ -33,7 +34,8 @@ pub enum At {
 pub struct SessionRecord {
     /// The session.
     pub id: SessionId,
-    /// The storage's own number of it: grows with each created session, and is the cursor of pages.
+    /// The storage's own number of it: greater than that of every session that was created before, and never given
+    /// again. So it tells the session apart from another one of its name, and is the cursor of pages.
     pub number: u64,
     /// Its kind.
     pub kind: Arc<str>,
@@ -58,6 +60,11 @@ impl SessionRecord {
         updated: Timestamp,
     ) -> Self {
         Self { id, number, kind, labels: Labels::new(), head, created, updated }
+    }
+
+    /// Its newest commit.
+    pub fn newest(&self) -> CommitId {
+        CommitId { session: self.number, seq: self.head }
     }
 
     /// The value of a label.
@@ -188,6 +195,8 @@ impl From<StoredDocument> for Replay {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Commit {
+    /// The [number](SessionRecord::number) of its session.
+    pub session: u64,
     /// Its number.
     pub seq: Seq,
     /// The storage's time of it.
@@ -202,6 +211,7 @@ pub struct Commit {
 
 /// How many documents of bulk retention of one kind a commit changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BulkChange {
     /// Their scope.
     pub scope: Scope,
@@ -214,6 +224,11 @@ pub struct BulkChange {
 }
 
 impl BulkChange {
+    /// So many documents of a kind that were written, and that ended.
+    pub fn new(scope: Scope, kind: Arc<str>, written: u64, retired: u64) -> Self {
+        Self { scope, kind, written, retired }
+    }
+
     /// Counts a write to a document of bulk retention.
     pub fn count(all: &mut Vec<Self>, address: &Address, retired: bool) {
         let of_kind = |one: &&mut Self| one.scope == address.scope() && &*one.kind == address.kind();
@@ -227,8 +242,14 @@ impl BulkChange {
 
 impl Commit {
     /// A commit that has changed nothing yet.
-    pub fn new(seq: Seq, time: Timestamp) -> Self {
-        Self { seq, time, labels: Vec::new(), changes: Vec::new(), bulk: Vec::new() }
+    pub fn new(id: CommitId, time: Timestamp) -> Self {
+        let CommitId { session, seq } = id;
+        Self { session, seq, time, labels: Vec::new(), changes: Vec::new(), bulk: Vec::new() }
+    }
+
+    /// What tells it apart from every other one of the store.
+    pub fn id(&self) -> CommitId {
+        CommitId { session: self.session, seq: self.seq }
     }
 
     /// Bytes of its bodies.
@@ -239,6 +260,7 @@ impl Commit {
 
 /// What a commit did to one document.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Change {
     /// Where it lives.
     pub address: Address,
@@ -248,6 +270,13 @@ pub struct Change {
     pub created: Seq,
     /// Its new revision.
     pub revision: Revision,
+}
+
+impl Change {
+    /// A document's new revision, as a storage read it.
+    pub fn new(address: Address, retention: Retention, created: Seq, revision: Revision) -> Self {
+        Self { address, retention, created, revision }
+    }
 }
 
 /// A stored revision of a document.
@@ -284,6 +313,7 @@ impl Revision {
 
 /// One page of a longer list.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Page<T> {
     /// The items, in the order of the list.
     pub items: Vec<T>,
@@ -291,7 +321,19 @@ pub struct Page<T> {
     pub more: bool,
 }
 
-/// The direction of a list.
+impl<T> Page<T> {
+    /// Items, and whether there are further ones.
+    pub fn new(items: Vec<T>, more: bool) -> Self {
+        Self { items, more }
+    }
+
+    /// No item, and no further one.
+    pub fn empty() -> Self {
+        Self::new(Vec::new(), false)
+    }
+}
+
+/// The direction of a list; there is no third one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// From the least on.
@@ -365,6 +407,7 @@ impl DocumentsQuery {
 
 /// A document without its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DocumentRecord {
     /// Where it lives.
     pub address: Address,
@@ -372,6 +415,13 @@ pub struct DocumentRecord {
     pub retention: Retention,
     /// The commit that created it.
     pub created: Seq,
+}
+
+impl DocumentRecord {
+    /// A document that lives, as a storage read it.
+    pub fn new(address: Address, retention: Retention, created: Seq) -> Self {
+        Self { address, retention, created }
+    }
 }
 
 /// Which sessions to list, in the order of their creation or against it.

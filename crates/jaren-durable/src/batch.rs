@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use jaren_host::Timestamp;
+use jaren_json::{Value, delta};
 
 use crate::names::check_name;
 use crate::{
-    Address, Body, JobConflict, JobWrite, LabelChanges, Labels, LeaseCondition, Retention, Seq, SessionId,
-    limits,
+    Address, Body, BodyError, JobConflict, JobWrite, LabelChanges, Labels, LeaseCondition, Retention, Seq,
+    SessionId, StoredDocument, limits,
 };
 
 /// Writes to one or several sessions that happen all or not at all.
@@ -44,6 +45,9 @@ pub struct SessionBatch {
     pub session: SessionId,
     /// What must hold when the batch is applied.
     pub expected: Expected,
+    /// The [number](crate::SessionRecord::number) that the session must have, if that is known: so a batch that was
+    /// planned over a session that was [removed](crate::Upkeep::remove) since is not applied to another one of its name.
+    pub number: Option<u64>,
     /// Labels to set, or with `None` to remove; each name at most once.
     pub labels: LabelChanges,
     /// Document writes; each address at most once.
@@ -62,11 +66,40 @@ impl SessionBatch {
     }
 
     fn expecting(session: SessionId, expected: Expected) -> Self {
-        Self { session, expected, labels: Vec::new(), writes: Vec::new() }
+        Self { session, expected, number: None, labels: Vec::new(), writes: Vec::new() }
+    }
+
+    /// The same, if the session has that number.
+    #[must_use]
+    pub fn of(self, number: u64) -> Self {
+        Self { number: Some(number), ..self }
+    }
+
+    /// Compares what was found, the session's newest commit, with what must hold. Every storage calls it.
+    pub fn check_found(&self, found: Option<CommitId>) -> Result<(), Conflict> {
+        let meant = found.filter(|found| self.number.is_none_or(|number| number == found.session));
+        let holds = match self.expected {
+            Expected::Absent { .. } => found.is_none() && self.number.is_none(),
+            Expected::Head(head) => meant.is_some_and(|found| found.seq == head),
+        };
+        if holds {
+            return Ok(());
+        }
+        let found = if self.number.is_some() { meant } else { found };
+        Err(Conflict::new(self.session.clone(), self.expected.clone(), found.map(|found| found.seq)))
     }
 }
 
-/// The condition of a batch on one session.
+/// A commit, told apart from every other one of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CommitId {
+    /// The [number](crate::SessionRecord::number) of its session.
+    pub session: u64,
+    /// Its own number there.
+    pub seq: Seq,
+}
+
+/// The condition of a batch on one session. A storage compares it wholly, so there are no further cases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// There is no such session yet; the batch creates it.
@@ -104,9 +137,10 @@ pub enum Write {
     },
     /// A change to the value that lives there.
     ///
-    /// A storage takes it as it is, without reading the value: that it applies is the business of whoever plans it, as
-    /// [`Session`](crate::Session) does. One that does not apply makes the document unreadable
-    /// ([`Corrupt`](crate::StorageErrorKind::Corrupt)) from that commit on; nothing else suffers.
+    /// A storage takes it as it is, without reading the value: that it applies is the business of whoever plans it.
+    /// [`Write::update`] makes one that does, over the value as of the head that the batch expects. One that does not
+    /// makes the document unreadable ([`Corrupt`](crate::StorageErrorKind::Corrupt)) from that commit on until a base is
+    /// written over it; nothing else suffers.
     Delta {
         /// Where.
         address: Address,
@@ -123,6 +157,46 @@ pub enum Write {
 }
 
 impl Write {
+    /// The whole value, for a document that is new or that comes to another schema version.
+    pub fn base(
+        address: Address,
+        retention: Retention,
+        version: u32,
+        value: &Value,
+    ) -> Result<Self, BodyError> {
+        Ok(Self::Base { address, retention, version, body: Body::base(value)? })
+    }
+
+    /// What brings a stored document to another value of its schema version: a delta, or a base where that is due (durable
+    /// decision 4); none if the value is equal.
+    ///
+    /// The document is to be the one as of the head that the batch expects.
+    pub fn update(stored: &StoredDocument, value: &Value) -> Result<Option<Self>, BodyError> {
+        if stored.value.ptr_eq(value) {
+            return Ok(None);
+        }
+        Self::led_to(stored, value, &delta::diff(&stored.value, value))
+    }
+
+    /// The same by operations that are known to lead from the stored value to the other one.
+    pub(crate) fn led_to(
+        stored: &StoredDocument,
+        value: &Value,
+        ops: &[delta::Op],
+    ) -> Result<Option<Self>, BodyError> {
+        if ops.is_empty() {
+            return Ok(None);
+        }
+        let (address, version) = (stored.address.clone(), stored.version);
+        if stored.retention != Retention::Bulk {
+            let body = Body::delta(ops)?;
+            if !stored.chain.base_is_due(body.len()) {
+                return Ok(Some(Self::Delta { address, version, body }));
+            }
+        }
+        Self::base(address, stored.retention, version, value).map(Some)
+    }
+
     /// Where it writes.
     pub fn address(&self) -> &Address {
         match self {
@@ -130,7 +204,7 @@ impl Write {
         }
     }
 
-    fn body_bytes(&self) -> usize {
+    pub(crate) fn body_bytes(&self) -> usize {
         match self {
             Self::Base { body, .. } | Self::Delta { body, .. } => body.len(),
             Self::Retire { .. } => 0,
@@ -155,25 +229,41 @@ pub enum Outcome {
 
 /// An applied batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Committed {
-    /// The number of the new commit in each session, in the batch's order.
-    pub seqs: Vec<Seq>,
+    /// The new commit of each session, in the batch's order.
+    pub commits: Vec<CommitId>,
     /// The storage's time of the commit.
     pub time: Timestamp,
     /// For each job that the batch enqueues, in its order, whether it is new; if not, there was one of that id.
     pub enqueued: Vec<bool>,
 }
 
+impl Committed {
+    /// What a storage answers for a batch that it applied.
+    pub fn new(commits: Vec<CommitId>, time: Timestamp, enqueued: Vec<bool>) -> Self {
+        Self { commits, time, enqueued }
+    }
+}
+
 /// Another writer was first.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("session {session} was not as expected: expected {expected}, found {}", Found(*.found))]
 pub struct Conflict {
     /// The session.
     pub session: SessionId,
     /// What the batch expected.
     pub expected: Expected,
-    /// The head that was found; none if there is no such session.
+    /// The head that was found; none if there is no such session, or none of the expected number.
     pub found: Option<Seq>,
+}
+
+impl Conflict {
+    /// What a storage answers for a batch whose session was not as expected.
+    pub fn new(session: SessionId, expected: Expected, found: Option<Seq>) -> Self {
+        Self { session, expected, found }
+    }
 }
 
 struct Found(Option<Seq>);
@@ -189,6 +279,7 @@ impl fmt::Display for Found {
 
 /// A batch that can never be applied as it stands: a mistake of whoever planned it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("batch refused{}: {kind}", Place(.session.as_ref(), .address.as_ref()))]
 pub struct Refusal {
     /// The session of the refused part, where it has one.
@@ -197,6 +288,13 @@ pub struct Refusal {
     pub address: Option<Address>,
     /// What is wrong.
     pub kind: RefusalKind,
+}
+
+impl Refusal {
+    /// A refusal of a part of a batch, or of the whole of it.
+    pub fn new(session: Option<SessionId>, address: Option<Address>, kind: RefusalKind) -> Self {
+        Self { session, address, kind }
+    }
 }
 
 struct Place<'a>(Option<&'a SessionId>, Option<&'a Address>);
@@ -264,6 +362,9 @@ pub enum RefusalKind {
     /// A base with another retention than the document was created with.
     #[error("the document was created with another retention, which cannot change")]
     Retention,
+    /// The storage does not have what the batch asks for, such as jobs.
+    #[error("this storage does not have {0}")]
+    Unsupported(&'static str),
 }
 
 impl Batch {
@@ -277,11 +378,11 @@ impl Batch {
     /// Checks what needs no stored state: limits, names, repetitions. Every storage calls it first.
     pub fn check(&self) -> Result<(), Refusal> {
         limit("sessions of a batch", limits::BATCH_SESSIONS_MAX, self.sessions.len())
-            .map_err(|kind| Refusal { session: None, address: None, kind })?;
+            .map_err(|kind| Refusal::new(None, None, kind))?;
         let mut seen = HashSet::new();
         let mut bytes = 0usize;
         for part in &self.sessions {
-            let refuse = |kind| Refusal { session: Some(part.session.clone()), address: None, kind };
+            let refuse = |kind| Refusal::new(Some(part.session.clone()), None, kind);
             if self.sessions.len() > 1 && !seen.insert(&part.session) {
                 return Err(refuse(RefusalKind::Repeated("a session")));
             }
@@ -290,7 +391,7 @@ impl Batch {
             bytes = part.writes.iter().fold(bytes, |sum, write| sum.saturating_add(write.body_bytes()));
             limit("bytes of a batch", limits::BATCH_BYTES_MAX, bytes).map_err(refuse)?;
         }
-        self.check_jobs().map_err(|kind| Refusal { session: None, address: None, kind })
+        self.check_jobs().map_err(|kind| Refusal::new(None, None, kind))
     }
 
     fn check_jobs(&self) -> Result<(), RefusalKind> {
@@ -329,10 +430,8 @@ impl SessionBatch {
     }
 
     fn check_writes(&self) -> Result<(), Refusal> {
-        let refuse = |address: Option<&Address>, kind| Refusal {
-            session: Some(self.session.clone()),
-            address: address.cloned(),
-            kind,
+        let refuse = |address: Option<&Address>, kind| {
+            Refusal::new(Some(self.session.clone()), address.cloned(), kind)
         };
         limit("document writes of a session", limits::SESSION_WRITES_MAX, self.writes.len())
             .map_err(|kind| refuse(None, kind))?;
@@ -360,7 +459,7 @@ impl SessionBatch {
         }
         match limit("labels of a session", limits::LABELS_MAX, labels.len()) {
             Ok(()) => Ok(labels),
-            Err(kind) => Err(Refusal { session: Some(self.session.clone()), address: None, kind }),
+            Err(kind) => Err(Refusal::new(Some(self.session.clone()), None, kind)),
         }
     }
 }

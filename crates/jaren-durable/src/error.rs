@@ -26,6 +26,8 @@ pub enum Retry {
 pub enum StorageErrorKind {
     /// The request makes no sense: a cursor of another query, a label without a kind.
     Invalid,
+    /// The storage does not have what is asked for: jobs, or what a later release of the port added.
+    Unsupported,
     /// The asked revision is no longer kept.
     NotRetained,
     /// The stored data contradict themselves.
@@ -82,6 +84,11 @@ impl StorageError {
     pub fn corrupt(address: &Address, error: BodyError) -> Self {
         let message = format!("the stored revisions of {address} cannot be replayed");
         Self::new(StorageErrorKind::Corrupt, Retry::Never, "read a document", message).with_source(error)
+    }
+
+    /// An operation that the storage does not have.
+    pub fn unsupported(operation: &'static str) -> Self {
+        Self::new(StorageErrorKind::Unsupported, Retry::Never, operation, "this storage does not have that")
     }
 
     /// The same with its cause.

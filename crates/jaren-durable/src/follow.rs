@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Commit, Retry, Seq, SessionId, Storage, StorageError, StorageErrorKind};
+use crate::{Commit, Seq, SessionId, Storage, StorageError};
 
 /// Commits that one read brings.
 const READ_AHEAD: usize = 256;
@@ -19,6 +19,8 @@ const MOVES_MAX: u32 = 1000;
 pub struct Follower {
     storage: Arc<dyn Storage>,
     session: SessionId,
+    /// That of the session that is followed, once it is known.
+    number: Option<u64>,
     /// The last commit that was read, which may still stand in `read`.
     after: Seq,
     read: VecDeque<Commit>,
@@ -28,10 +30,20 @@ pub struct Follower {
 ///
 /// The session need not exist yet. To begin with what it is now, use [`Session::follow`](crate::Session::follow).
 pub fn follow(storage: Arc<dyn Storage>, session: SessionId, after: Seq) -> Follower {
-    Follower { storage, session, after, read: VecDeque::new() }
+    Follower { storage, session, number: None, after, read: VecDeque::new() }
 }
 
 impl Follower {
+    /// The same for the session of that [number](crate::SessionRecord::number) alone: that of the last commit that was
+    /// read, for one who comes back. Without it, it is that of the first commit that is read.
+    ///
+    /// Once the session is [removed](crate::Upkeep::remove) the error is of kind
+    /// [`NotRetained`](crate::StorageErrorKind::NotRetained), also when another one has its name and more commits.
+    #[must_use]
+    pub fn of(self, number: u64) -> Self {
+        Self { number: Some(number), ..self }
+    }
+
     /// The next commit, once it is durable: each exactly once, by its number, without gaps.
     ///
     /// An error loses nothing, nor does dropping the future: the next call goes on at the same commit. If that was
@@ -46,7 +58,7 @@ impl Follower {
                 return Ok(commit);
             }
         }
-        Err(untold(self.after))
+        Err(StorageError::untold(self.after))
     }
 
     /// The next commit if there is one already, without waiting for it to be made.
@@ -61,21 +73,17 @@ impl Follower {
     async fn fill(&mut self) -> Result<usize, StorageError> {
         let commits = self.storage.changes(self.session.clone(), self.after, READ_AHEAD).await?;
         for commit in commits {
+            if *self.number.get_or_insert(commit.session) != commit.session {
+                return Err(StorageError::removed(self.after));
+            }
             if commit.seq != self.after.next() {
-                return Err(untold(self.after));
+                return Err(StorageError::untold(self.after));
             }
             self.after = commit.seq;
             self.read.push_back(commit);
         }
         Ok(self.read.len())
     }
-}
-
-/// A storage that breaks its law is not followed further.
-fn untold(after: Seq) -> StorageError {
-    let message =
-        format!("the storage does not tell the commit after {after}, and neither that it was pruned");
-    StorageError::new(StorageErrorKind::Corrupt, Retry::Never, "follow a session", message)
 }
 
 impl fmt::Debug for Follower {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jaren_host::Timestamp;
 
@@ -12,6 +13,7 @@ use crate::{Body, RefusalKind, limits};
 
 /// Where a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum JobState {
     /// It waits to be claimed.
     Pending,
@@ -31,8 +33,8 @@ pub enum JobState {
 
 impl JobState {
     /// All states.
-    pub const ALL: [Self; 7] =
-        [Self::Pending, Self::Leased, Self::Failed, Self::Paused, Self::Done, Self::Dead, Self::Cancelled];
+    pub const ALL: &'static [Self] =
+        &[Self::Pending, Self::Leased, Self::Failed, Self::Paused, Self::Done, Self::Dead, Self::Cancelled];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
@@ -56,6 +58,7 @@ impl fmt::Display for JobState {
 
 /// Somebody's hold on a job.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lease {
     /// Proves the hold; a secret of whoever has it.
     pub token: Arc<str>,
@@ -63,6 +66,13 @@ pub struct Lease {
     pub owner: Arc<str>,
     /// When it ends: at this time it no longer holds.
     pub until: Timestamp,
+}
+
+impl Lease {
+    /// A hold until a time.
+    pub fn new(token: Arc<str>, owner: Arc<str>, until: Timestamp) -> Self {
+        Self { token, owner, until }
+    }
 }
 
 impl fmt::Debug for Lease {
@@ -98,8 +108,9 @@ pub struct Job {
     pub now: JobUpdate,
 }
 
-/// The part of a job's row that a batch may replace.
+/// The part of a job's row that a batch may replace: planned as a changed copy of [`Job::now`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct JobUpdate {
     /// Where it is.
     pub state: JobState,
@@ -113,6 +124,13 @@ pub struct JobUpdate {
     pub lease: Option<Lease>,
     /// What its planner keeps with it: a result, an error, a reason.
     pub detail: Option<Body>,
+}
+
+impl JobUpdate {
+    /// A state, and the time from which it may be claimed; never claimed, of generation 0, without lease and detail.
+    pub fn new(state: JobState, run_at: Timestamp) -> Self {
+        Self { state, run_at, attempts: 0, generation: 0, lease: None, detail: None }
+    }
 }
 
 /// A job to enqueue.
@@ -143,8 +161,7 @@ impl NewJob {
     /// Its row once it is enqueued.
     pub fn into_job(self, time: Timestamp) -> Job {
         let Self { id, kind, payload, priority, run_at, max_attempts } = self;
-        let (state, attempts, generation) = (JobState::Pending, 0, 0);
-        let now = JobUpdate { state, run_at, attempts, generation, lease: None, detail: None };
+        let now = JobUpdate::new(JobState::Pending, run_at);
         Job { id, kind, payload, priority, max_attempts, created: time, updated: time, version: 1, now }
     }
 }
@@ -203,7 +220,7 @@ impl JobWrite {
     }
 }
 
-/// The condition on a job's row.
+/// The condition on a job's row. A storage compares it wholly, so there are no further cases.
 #[derive(Clone, PartialEq, Eq)]
 pub enum JobExpected {
     /// It is leased with this token, and the lease has not ended at the storage's time.
@@ -232,11 +249,19 @@ impl fmt::Display for JobExpected {
 
 /// A lease that must hold for a batch to be applied, whatever else it does.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeaseCondition {
     /// The job.
     pub job: Arc<str>,
     /// The lease's token.
     pub token: Arc<str>,
+}
+
+impl LeaseCondition {
+    /// The job must be leased with that token.
+    pub fn new(job: impl Into<Arc<str>>, token: impl Into<Arc<str>>) -> Self {
+        Self { job: job.into(), token: token.into() }
+    }
 }
 
 impl fmt::Debug for LeaseCondition {
@@ -247,6 +272,7 @@ impl fmt::Debug for LeaseCondition {
 
 /// A job that was not as a batch expected; nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("job {job} was not as expected: expected {expected}, found {}", Found(.found.as_ref()))]
 pub struct JobConflict {
     /// The job.
@@ -257,8 +283,16 @@ pub struct JobConflict {
     pub found: Option<JobFound>,
 }
 
+impl JobConflict {
+    /// What a storage answers for a batch whose job was not as expected.
+    pub fn new(job: Arc<str>, expected: JobExpected, found: Option<JobFound>) -> Self {
+        Self { job, expected, found }
+    }
+}
+
 /// What is told of a job to somebody who does not hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobFound {
     /// Its state.
     pub state: JobState,
@@ -268,6 +302,15 @@ pub struct JobFound {
     pub generation: u64,
     /// When its lease ends, or ended.
     pub until: Option<Timestamp>,
+}
+
+impl JobFound {
+    /// Of a job's row what anybody may know.
+    pub fn of(job: &Job) -> Self {
+        let JobUpdate { state, generation, lease, .. } = &job.now;
+        let until = lease.as_ref().map(|lease| lease.until);
+        Self { state: *state, version: job.version, generation: *generation, until }
+    }
 }
 
 struct Found<'a>(Option<&'a JobFound>);
@@ -298,13 +341,7 @@ impl Job {
         if holds {
             return Ok(());
         }
-        let found = job.map(|job| JobFound {
-            state: job.now.state,
-            version: job.version,
-            generation: job.now.generation,
-            until: job.now.lease.as_ref().map(|lease| lease.until),
-        });
-        Err(JobConflict { job: id.clone(), expected: expected.clone(), found })
+        Err(JobConflict::new(id.clone(), expected.clone(), job.map(JobFound::of)))
     }
 
     /// When it may be claimed next, if ever: a leased one when its lease ends, if it has attempts left.
@@ -325,12 +362,12 @@ impl Job {
     /// The row after it was claimed.
     #[must_use]
     pub fn claimed(self, token: Arc<str>, claim: &Claim, time: Timestamp) -> Self {
-        let until = Timestamp::from_millis(time.as_millis().saturating_add(claim.lease_ms));
+        let until = time.plus(claim.lease);
         let next = JobUpdate {
             state: JobState::Leased,
             attempts: self.now.attempts.saturating_add(1),
             generation: self.now.generation.saturating_add(1),
-            lease: Some(Lease { token, owner: claim.owner.clone(), until }),
+            lease: Some(Lease::new(token, claim.owner.clone(), until)),
             ..self.now.clone()
         };
         self.updated(next, time)
@@ -346,8 +383,8 @@ pub struct Claim {
     pub kinds: Vec<Arc<str>>,
     /// Who claims, for people to read.
     pub owner: Arc<str>,
-    /// How long the leases hold, in milliseconds of the storage's time.
-    pub lease_ms: i64,
+    /// How long the leases hold, by the storage's time; at least a millisecond.
+    pub lease: Duration,
     /// A new secret for each job.
     pub tokens: Vec<Arc<str>>,
 }
@@ -357,15 +394,15 @@ impl Claim {
     pub fn new(
         kinds: Vec<Arc<str>>,
         owner: impl Into<Arc<str>>,
-        lease_ms: i64,
+        lease: Duration,
         tokens: Vec<Arc<str>>,
     ) -> Self {
-        Self { kinds, owner: owner.into(), lease_ms, tokens }
+        Self { kinds, owner: owner.into(), lease, tokens }
     }
 
     /// Refuses a lease that has no length, and more jobs than a page has items. Every storage calls it first.
     pub fn check(&self) -> Result<(), crate::StorageError> {
-        if self.lease_ms > 0 && self.tokens.len() <= limits::PAGE_ITEMS_MAX {
+        if !self.lease.is_zero() && self.tokens.len() <= limits::PAGE_ITEMS_MAX {
             return Ok(());
         }
         let message = "a lease must have a length, and one claim takes at most a page of jobs";
@@ -377,7 +414,7 @@ impl Claim {
 impl fmt::Debug for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("Claim");
-        f.field("kinds", &self.kinds).field("owner", &self.owner).field("lease_ms", &self.lease_ms);
+        f.field("kinds", &self.kinds).field("owner", &self.owner).field("lease", &self.lease);
         f.field("jobs", &self.tokens.len()).finish_non_exhaustive()
     }
 }
@@ -421,7 +458,7 @@ impl JobCounts {
     /// Counts further jobs in a state.
     pub fn add(&mut self, state: JobState, jobs: u64) {
         for (count, of) in self.states.iter_mut().zip(JobState::ALL) {
-            if of == state {
+            if *of == state {
                 *count = count.saturating_add(jobs);
             }
         }
@@ -429,6 +466,6 @@ impl JobCounts {
 
     /// The jobs in a state.
     pub fn of(&self, state: JobState) -> u64 {
-        self.states.iter().zip(JobState::ALL).find(|(_, of)| *of == state).map_or(0, |(count, _)| *count)
+        self.states.iter().zip(JobState::ALL).find(|(_, of)| **of == state).map_or(0, |(count, _)| *count)
     }
 }

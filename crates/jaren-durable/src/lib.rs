@@ -54,6 +54,7 @@ mod kinds;
 pub mod limits;
 mod memory;
 mod names;
+mod overlay;
 mod session;
 mod storage;
 mod task;
@@ -63,7 +64,9 @@ pub use answers::{
     At, BulkChange, Change, Commit, DeltaChain, DocumentRecord, DocumentsQuery, FamilyQuery, LabelChanges,
     Labels, Order, Page, Replay, Revision, SessionRecord, SessionsQuery, StoredDocument,
 };
-pub use batch::{Batch, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write};
+pub use batch::{
+    Batch, CommitId, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write,
+};
 pub use body::{Body, BodyError};
 pub use error::{Retry, StorageError, StorageErrorKind};
 pub use follow::{Follower, follow};
@@ -74,11 +77,12 @@ pub use jobs::{
 pub use kinds::{Family, Migrate, Singleton};
 pub use memory::MemoryStorage;
 pub use names::{Address, InvalidName, Retention, Scope, Seq, SessionId};
+pub use overlay::Overlay;
 pub use session::{
     CommitError, Conversation, ConversationOwner, ConversationsQuery, Draft, Entry, NewEntry, NewTask,
     Publication, Published, PublishedDocument, Receipt, RecordError, Refreshed, Session, SessionError,
     Started, Subscription, TasksQuery, subscribe,
 };
-pub use storage::{BoxFuture, Storage};
+pub use storage::{Answer, BoxFuture, Storage};
 pub use task::{Abort, Task, TaskError, TaskOutcome, TaskState};
 pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Removal, Size, Upkeep, prune_all, remove_all};

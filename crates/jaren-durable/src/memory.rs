@@ -143,6 +143,10 @@ impl Storage for MemoryStorage {
             }
         })
     }
+
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
+        Some(self)
+    }
 }
 
 impl Upkeep for MemoryStorage {

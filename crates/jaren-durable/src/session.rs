@@ -30,9 +30,9 @@ pub use self::tasks::{NewTask, Started};
 use self::view::{Known, View};
 use crate::kinds::Form;
 use crate::{
-    Address, At, Batch, Commit, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Follower, Labels,
-    Order, Outcome, Page, Retry, Seq, SessionId, Singleton, Storage, StorageError, StorageErrorKind,
-    StoredDocument, follow, limits,
+    Address, At, Batch, Commit, CommitId, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Follower,
+    Labels, Order, Outcome, Page, Retry, Seq, SessionId, SessionRecord, Singleton, Storage, StorageError,
+    StorageErrorKind, StoredDocument, follow, limits,
 };
 
 /// A handle of one session. Any number may exist, in any process; the storage decides which commit is first.
@@ -40,8 +40,8 @@ pub struct Session {
     storage: Arc<dyn Storage>,
     id: SessionId,
     kind: Arc<str>,
-    /// None while the session is not created.
-    head: Option<Seq>,
+    /// The commit that the view is after; none while the session is not created.
+    at: Option<CommitId>,
     updated: Option<Timestamp>,
     labels: Labels,
     view: View,
@@ -51,6 +51,7 @@ pub struct Session {
 
 /// A commit that was made through a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Receipt {
     /// Its number; the head as it was, if there was nothing to write.
     pub seq: Seq,
@@ -60,6 +61,7 @@ pub struct Receipt {
 
 /// What a refresh brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refreshed {
     /// The head before; [`Seq::ZERO`] if the session was not known to exist.
     pub from: Seq,
@@ -75,7 +77,7 @@ impl Session {
     /// If it does exist, that commit answers a conflict, and [`refresh`](Self::refresh) adopts it.
     pub fn create(storage: Arc<dyn Storage>, id: SessionId, kind: impl Into<Arc<str>>) -> Self {
         let (kind, view) = (kind.into(), View::of_new_session());
-        Self { storage, id, kind, head: None, updated: None, labels: Labels::new(), view, unsettled: false }
+        Self { storage, id, kind, at: None, updated: None, labels: Labels::new(), view, unsettled: false }
     }
 
     /// A handle of an existing session; none if there is no such session.
@@ -83,9 +85,9 @@ impl Session {
         let Some(record) = storage.session(id).await? else { return Ok(None) };
         Ok(Some(Self {
             storage,
+            at: Some(record.newest()),
             id: record.id,
             kind: record.kind,
-            head: Some(record.head),
             updated: Some(record.updated),
             labels: record.labels,
             view: View::default(),
@@ -105,7 +107,13 @@ impl Session {
 
     /// The commit that this handle's view is after; [`Seq::ZERO`] while the session is not created.
     pub fn head(&self) -> Seq {
-        self.head.unwrap_or(Seq::ZERO)
+        self.at.map_or(Seq::ZERO, |at| at.seq)
+    }
+
+    /// The storage's number of the session ([`SessionRecord::number`](crate::SessionRecord::number)), by which it is told
+    /// apart from another one of its name; none while it is not created.
+    pub fn number(&self) -> Option<u64> {
+        self.at.map(|at| at.session)
     }
 
     /// The labels.
@@ -149,7 +157,9 @@ impl Session {
                 }
             }
         }
-        if !self.view.is_complete(form.scope, form.kind) {
+        if self.view.is_complete(form.scope, form.kind) {
+            self.view.complete(form.scope, form.kind);
+        } else {
             self.load_family(family).await?;
         }
         for (address, stored) in self.view.members(form.scope, form.kind) {
@@ -169,8 +179,8 @@ impl Session {
         limit: usize,
     ) -> Result<Page<(Arc<str>, Value)>, SessionError> {
         self.settled()?;
-        let mut page = Page { items: Vec::new(), more: false };
-        let Some(head) = self.head else { return Ok(page) };
+        let mut page = Page::empty();
+        let Some(CommitId { seq: head, .. }) = self.at else { return Ok(page) };
         let mut query = FamilyQuery::of(self.id.clone(), family);
         (query.at, query.order, query.after, query.limit) = (At::Seq(head), order, after, limit);
         let found = self.storage.family(query).await.map_err(error::reading)?;
@@ -190,7 +200,7 @@ impl Session {
 
     /// An empty change over the present view.
     pub fn draft(&self) -> Draft {
-        Draft::new(self.head)
+        Draft::new(self.at)
     }
 
     /// Commits a change; durable when it returns.
@@ -200,7 +210,7 @@ impl Session {
     /// [`refresh`](Self::refresh), because the commit may have happened.
     pub async fn commit(&mut self, change: Draft) -> Result<Receipt, CommitError> {
         self.settled()?;
-        if change.head() != self.head {
+        if change.at() != self.at {
             return Err(CommitError::Conflict(self.outdated(&change)));
         }
         if let Some(task) = self.ended_scope(&change).await? {
@@ -209,9 +219,9 @@ impl Session {
         let looked = self.look(&change).await?;
         let plan = Plan::new(&self.view, &self.labels, &change, &looked)?;
         if plan.is_empty()
-            && let Some(head) = self.head
+            && let Some(at) = self.at
         {
-            return Ok(Receipt { seq: head, time: self.updated });
+            return Ok(Receipt { seq: at.seq, time: self.updated });
         }
         self.apply(plan).await
     }
@@ -231,7 +241,7 @@ impl Session {
             }
         }
         for scope in change.scopes() {
-            let Some(head) = self.head else { break };
+            let Some(CommitId { seq: head, .. }) = self.at else { break };
             let mut query = DocumentsQuery::new(self.id.clone(), scope);
             query.at = At::Seq(head);
             loop {
@@ -248,16 +258,12 @@ impl Session {
     }
 
     async fn apply(&mut self, mut plan: Plan) -> Result<Receipt, CommitError> {
-        let batch = Batch::one(plan.batch(&self.id, self.expected()));
+        let batch = Batch::one(plan.batch(&self.id, self.expected(self.at), self.number()));
         self.unsettled = true;
         let answer = self.storage.apply(vec![batch]).await;
         let outcome = match answer.map(|outcomes| outcomes.into_iter().next()) {
             Ok(Some(outcome)) => outcome,
-            Ok(None) => {
-                let message = "the storage answered no outcome for the batch";
-                let kind = StorageErrorKind::Corrupt;
-                return Err(StorageError::new(kind, Retry::Unknown, "commit a change", message).into());
-            }
+            Ok(None) => return Err(unanswered("no outcome for the batch").into()),
             Err(error) => {
                 self.unsettled = error.retry() == Retry::Unknown;
                 return Err(error.into());
@@ -274,10 +280,13 @@ impl Session {
             }
             Outcome::Refused(refusal) => Err(CommitError::Refused(Box::new(refusal))),
             Outcome::Committed(committed) => {
-                let seq = committed.seqs.first().copied().unwrap_or_else(|| self.head().next());
-                (self.head, self.updated) = (Some(seq), Some(committed.time));
-                plan.adopt(seq, &mut self.view, &mut self.labels);
-                Ok(Receipt { seq, time: Some(committed.time) })
+                let Some(at) = committed.commits.first().copied() else {
+                    self.unsettled = true;
+                    return Err(unanswered("no commit for the session").into());
+                };
+                (self.at, self.updated) = (Some(at), Some(committed.time));
+                plan.adopt(at.seq, &mut self.view, &mut self.labels);
+                Ok(Receipt { seq: at.seq, time: Some(committed.time) })
             }
         }
     }
@@ -285,42 +294,67 @@ impl Session {
     /// Adopts what was committed since, by others or by a commit whose outcome was lost.
     ///
     /// If the commits in between were pruned, everything that this handle knew counts as changed. If the session was
-    /// removed, this is an error, and the handle is of no further use.
+    /// removed, this is [`SessionError::Removed`], also when there is another one of its name by now, and the handle is of
+    /// no further use.
     ///
     /// A commit whose future was dropped may still be on its way and land later; the handle's next commit then
     /// answers a conflict, as after anybody else's.
     pub async fn refresh(&mut self) -> Result<Refreshed, SessionError> {
         let from = self.head();
         let mut changed = BTreeSet::new();
-        if self.head.is_none()
-            && let Some(record) = self.storage.session(self.id.clone()).await?
-        {
-            self.kind = record.kind;
-        }
-        loop {
-            let after = self.head();
-            let page = match self.storage.changes(self.id.clone(), after, limits::PAGE_ITEMS_MAX).await {
-                Err(error) if error.kind() == StorageErrorKind::NotRetained => {
-                    self.begin_anew(&mut changed).await?;
-                    continue;
-                }
-                page => page?,
-            };
-            if page.is_empty() {
-                break;
+        if let Some(record) = self.record().await? {
+            if self.at.is_none() {
+                self.kind = record.kind;
             }
-            for commit in page {
-                self.adopt_next(&commit, &mut changed)?;
+            while self.head() < record.head {
+                self.read_on(&mut changed).await?;
             }
         }
         self.unsettled = false;
         Ok(Refreshed { from, to: self.head(), changed: changed.into_iter().collect() })
     }
 
+    /// The record of the session that this handle is of; none while it is not created.
+    async fn record(&self) -> Result<Option<SessionRecord>, SessionError> {
+        let found = self.storage.session(self.id.clone()).await?;
+        let is_ours = |record: &SessionRecord| self.number().is_none_or(|number| number == record.number);
+        match found {
+            Some(record) if is_ours(&record) => Ok(Some(record)),
+            None if self.at.is_none() => Ok(None),
+            _ => Err(SessionError::Removed),
+        }
+    }
+
+    /// Adopts one page of commits, of which there are some.
+    async fn read_on(&mut self, changed: &mut BTreeSet<Address>) -> Result<(), SessionError> {
+        let after = self.head();
+        let page = match self.storage.changes(self.id.clone(), after, limits::PAGE_ITEMS_MAX).await {
+            Err(error) if error.kind() == StorageErrorKind::NotRetained => {
+                return self.begin_anew(changed).await;
+            }
+            page => page?,
+        };
+        if page.is_empty() {
+            // It was removed since there were some, or the storage breaks its law.
+            return Err(match self.record().await? {
+                None => SessionError::Removed,
+                Some(_) => StorageError::untold(after).into(),
+            });
+        }
+        for commit in page {
+            self.adopt_next(&commit, changed)?;
+        }
+        Ok(())
+    }
+
     /// The commits after this handle's view, as they become durable. Together they are a consistent start: what the
     /// handle reads now is the state that the first of them changes.
     pub fn follow(&self) -> Follower {
-        follow(self.storage.clone(), self.id.clone(), self.head())
+        let follower = follow(self.storage.clone(), self.id.clone(), self.head());
+        match self.number() {
+            Some(number) => follower.of(number),
+            None => follower,
+        }
     }
 
     /// Moves the view on by the one commit that follows it, as a [follower](Self::follow) brings it, so that the
@@ -337,6 +371,9 @@ impl Session {
     }
 
     fn adopt_next(&mut self, commit: &Commit, changed: &mut BTreeSet<Address>) -> Result<(), SessionError> {
+        if self.number().is_some_and(|number| number != commit.session) {
+            return Err(SessionError::Removed); // and this is another one of its name
+        }
         self.view.adopt(commit, changed)?;
         for (name, value) in &commit.labels {
             match value {
@@ -344,17 +381,15 @@ impl Session {
                 None => self.labels.remove(name),
             };
         }
-        (self.head, self.updated) = (Some(commit.seq), Some(commit.time));
+        (self.at, self.updated) = (Some(commit.id()), Some(commit.time));
         Ok(())
     }
 
     /// What this handle missed was pruned: whatever it knew may have changed.
     async fn begin_anew(&mut self, changed: &mut BTreeSet<Address>) -> Result<(), SessionError> {
-        let Some(record) = self.storage.session(self.id.clone()).await? else {
-            return Err(SessionError::Removed);
-        };
+        let Some(record) = self.record().await? else { return Err(SessionError::Removed) };
         changed.extend(std::mem::take(&mut self.view).into_addresses());
-        (self.head, self.updated) = (Some(record.head), Some(record.updated));
+        (self.at, self.updated) = (Some(record.newest()), Some(record.updated));
         (self.kind, self.labels) = (record.kind, record.labels);
         Ok(())
     }
@@ -369,19 +404,16 @@ impl Session {
         if self.unsettled { Err(SessionError::Unsettled) } else { Ok(()) }
     }
 
-    fn expected(&self) -> Expected {
-        match self.head {
-            Some(head) => Expected::Head(head),
+    /// What a change over that commit expects.
+    fn expected(&self, at: Option<CommitId>) -> Expected {
+        match at {
+            Some(at) => Expected::Head(at.seq),
             None => Expected::Absent { kind: self.kind.clone() },
         }
     }
 
     fn outdated(&self, change: &Draft) -> Conflict {
-        let expected = match change.head() {
-            Some(head) => Expected::Head(head),
-            None => Expected::Absent { kind: self.kind.clone() },
-        };
-        Conflict { session: self.id.clone(), expected, found: self.head }
+        Conflict::new(self.id.clone(), self.expected(change.at()), self.at.map(|at| at.seq))
     }
 
     async fn value(&mut self, address: Address, form: Form) -> Result<Option<Value>, SessionError> {
@@ -403,7 +435,7 @@ impl Session {
 
     /// Reads a document as of the head; a session that does not exist has none.
     async fn read(&self, address: &Address) -> Result<Option<StoredDocument>, SessionError> {
-        let Some(head) = self.head else { return Ok(None) };
+        let Some(CommitId { seq: head, .. }) = self.at else { return Ok(None) };
         let found = self.storage.document(self.id.clone(), address.clone(), At::Seq(head)).await;
         found.map_err(error::reading)
     }
@@ -424,6 +456,12 @@ impl Session {
         self.view.complete(family.scope(), family.kind());
         Ok(())
     }
+}
+
+/// A storage that breaks its law: what became of the batch is not known.
+fn unanswered(what: &str) -> StorageError {
+    let message = format!("the storage answered {what}");
+    StorageError::new(StorageErrorKind::Corrupt, Retry::Unknown, "commit a change", message)
 }
 
 impl fmt::Debug for Session {

@@ -46,6 +46,7 @@ pub enum Keep {
 
 /// What was let go of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Pruned {
     /// The oldest commit that is still kept; [`Seq::ZERO`] if there is no such session.
     pub oldest: Seq,
@@ -53,6 +54,13 @@ pub struct Pruned {
     pub commits: u64,
     /// Bases, deltas and retirements taken from the documents.
     pub revisions: u64,
+}
+
+impl Pruned {
+    /// What a storage let go of, and the oldest commit that it keeps.
+    pub fn new(oldest: Seq, commits: u64, revisions: u64) -> Self {
+        Self { oldest, commits, revisions }
+    }
 }
 
 /// What became of a session that was to be removed.
@@ -205,6 +213,13 @@ impl KindSize {
 }
 
 impl StorageError {
+    /// A storage that breaks its law: it is not followed further.
+    pub(crate) fn untold(after: Seq) -> Self {
+        let message =
+            format!("the storage does not tell the commit after {after}, and neither that it was pruned");
+        Self::new(StorageErrorKind::Corrupt, Retry::Never, "follow a session", message)
+    }
+
     /// A point of a session's history, or a part of its change log, that was pruned.
     pub fn pruned(oldest: Seq) -> Self {
         let message = format!("the asked commits were pruned; the oldest that is kept is {oldest}");

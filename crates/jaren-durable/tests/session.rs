@@ -8,10 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Claim, Commit, CommitError, DocumentRecord, DocumentsQuery, Family,
-    FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, Session, SessionError,
-    SessionId, SessionRecord, SessionsQuery, Singleton, Storage, StorageError, StorageErrorKind,
-    StoredDocument,
+    Answer, Batch, CommitError, Family, MemoryStorage, Outcome, Overlay, Retry, Seq, Session, SessionError,
+    SessionId, Singleton, Storage, StorageError, StorageErrorKind,
 };
 use jaren_json::{Value, value};
 
@@ -31,15 +29,19 @@ impl Wrapped {
     fn reads(&self) -> usize {
         self.reads.swap(0, Ordering::SeqCst)
     }
-
-    fn count(&self) -> &MemoryStorage {
-        self.reads.fetch_add(1, Ordering::SeqCst);
-        &self.inner
-    }
 }
 
-impl Storage for Wrapped {
-    fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Result<Vec<Outcome>, StorageError>> {
+impl Overlay for Wrapped {
+    fn under(&self) -> &dyn Storage {
+        &self.inner
+    }
+
+    fn read<'a, T: Send + 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        answer
+    }
+
+    fn apply(&self, group: Vec<Batch>) -> Answer<'_, Vec<Outcome>> {
         Box::pin(async move {
             let outcomes = self.inner.apply(group).await;
             if self.hold.swap(0, Ordering::SeqCst) > 0 {
@@ -55,60 +57,6 @@ impl Storage for Wrapped {
             }
             outcomes
         })
-    }
-
-    fn session(&self, session: SessionId) -> BoxFuture<'_, Result<Option<SessionRecord>, StorageError>> {
-        self.count().session(session)
-    }
-
-    fn document(
-        &self,
-        session: SessionId,
-        address: Address,
-        at: At,
-    ) -> BoxFuture<'_, Result<Option<StoredDocument>, StorageError>> {
-        self.count().document(session, address, at)
-    }
-
-    fn family(&self, query: FamilyQuery) -> BoxFuture<'_, Result<Page<StoredDocument>, StorageError>> {
-        self.count().family(query)
-    }
-
-    fn documents(&self, query: DocumentsQuery) -> BoxFuture<'_, Result<Page<DocumentRecord>, StorageError>> {
-        self.count().documents(query)
-    }
-
-    fn sessions(&self, query: SessionsQuery) -> BoxFuture<'_, Result<Page<SessionRecord>, StorageError>> {
-        self.count().sessions(query)
-    }
-
-    fn changes(
-        &self,
-        session: SessionId,
-        after: Seq,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Commit>, StorageError>> {
-        self.count().changes(session, after, limit)
-    }
-
-    fn claim(&self, claim: Claim) -> BoxFuture<'_, Result<Vec<Job>, StorageError>> {
-        self.count().claim(claim)
-    }
-
-    fn job(&self, id: Arc<str>) -> BoxFuture<'_, Result<Option<Job>, StorageError>> {
-        self.count().job(id)
-    }
-
-    fn jobs(&self, query: JobsQuery) -> BoxFuture<'_, Result<Page<Job>, StorageError>> {
-        self.count().jobs(query)
-    }
-
-    fn job_counts(&self) -> BoxFuture<'_, Result<Vec<JobCounts>, StorageError>> {
-        self.count().job_counts()
-    }
-
-    fn moved(&self, session: SessionId, after: Seq) -> BoxFuture<'_, Result<Seq, StorageError>> {
-        self.inner.moved(session, after)
     }
 }
 
@@ -216,9 +164,7 @@ async fn a_conflict_is_resolved_by_adopting_what_others_did() {
     assert_eq!((refreshed.from, refreshed.to), (Seq::new(1), Seq::new(2)));
     assert_eq!(refreshed.changed, [INBOX.address("e-1")]);
     assert_eq!(ours.label("status"), Some("waiting"));
-    storage.reads();
     assert_eq!(ours.family(&INBOX).await.unwrap().len(), 1);
-    assert_eq!(storage.reads(), 0, "the change log brought the new member");
 
     assert!(
         matches!(ours.commit(draft.clone()).await, Err(CommitError::Conflict(_))),
@@ -228,6 +174,53 @@ async fn a_conflict_is_resolved_by_adopting_what_others_did() {
     assert_eq!(ours.commit(draft).await.unwrap().seq, Seq::new(3));
     theirs.refresh().await.unwrap();
     assert_eq!(theirs.document(&STATE).await.unwrap(), Some(state(2)));
+}
+
+/// Entries of which there are ever more.
+const LINE: Family = Family::new("test.line", 1).unkept();
+
+// What others write stays away from a handle that never asked for its kind, and comes with the log to one that did.
+#[tokio::test]
+async fn what_others_write_is_taken_over_where_it_was_asked_for() {
+    let storage = Arc::new(Wrapped::default());
+    let mut created = new(&storage);
+    put(&mut created, 1).await.unwrap();
+    let mut opened = open(&storage).await;
+    assert_eq!(opened.document(&STATE).await.unwrap(), Some(state(1)));
+    let mut theirs = open(&storage).await;
+    let write = async |theirs: &mut Session, n: u32| {
+        let mut draft = theirs.draft();
+        draft.put(&STATE, state(n));
+        draft.put_member(&INBOX, &n.to_string(), value!({"n": n}));
+        draft.put_member(&LINE, &n.to_string(), value!({"n": n}));
+        theirs.commit(draft).await.unwrap();
+    };
+    for n in 2..=4 {
+        write(&mut theirs, n).await;
+    }
+    for ours in [&mut created, &mut opened] {
+        assert_eq!(ours.refresh().await.unwrap().changed.len(), 7, "each once, kept or not");
+        storage.reads();
+        assert_eq!(ours.document(&STATE).await.unwrap(), Some(state(4)));
+        assert_eq!(storage.reads(), 0, "it was asked for");
+        assert!(ours.known(&INBOX.address("2")).is_none() && ours.known(&LINE.address("2")).is_none());
+        assert_eq!(ours.member(&INBOX, "2").await.unwrap(), Some(value!({"n": 2})));
+        assert_eq!(ours.family(&INBOX).await.unwrap().len(), 3);
+        assert_eq!(storage.reads(), 2, "the member, and the family, once");
+    }
+    write(&mut theirs, 5).await;
+    let mut draft = theirs.draft();
+    draft.retire_member(&INBOX, "2");
+    theirs.commit(draft).await.unwrap();
+    for ours in [&mut created, &mut opened] {
+        ours.refresh().await.unwrap();
+        storage.reads();
+        assert_eq!(ours.family(&INBOX).await.unwrap().len(), 3);
+        assert_eq!(ours.member(&INBOX, "2").await.unwrap(), None);
+        assert_eq!(storage.reads(), 0, "the log brought the new member, and the end of an old one");
+        assert!(ours.known(&LINE.address("5")).is_none());
+        assert_eq!(ours.family(&LINE).await.unwrap().len(), 4);
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, Batch, Body, BulkChange, Committed, Conflict, Expected, Labels, Outcome, Refusal, Retention,
+    Address, Batch, Body, BulkChange, CommitId, Committed, Expected, Labels, Outcome, Refusal, Retention,
     Seq, SessionBatch, SessionId, Write,
 };
 use jaren_host::Timestamp;
@@ -75,14 +75,9 @@ impl Memory {
         let touched = batch.sessions.iter().map(|part| part.writes.len() + 1).sum::<usize>();
         self.remembered += touched;
         for part in &batch.sessions {
-            let found = self.known(connection, &part.session)?.map(|known| known.head);
-            let holds = match part.expected {
-                Expected::Absent { .. } => found.is_none(),
-                Expected::Head(head) => found == Some(head),
-            };
-            if !holds {
-                let (session, expected) = (part.session.clone(), part.expected.clone());
-                return Ok(Outcome::Conflict(Conflict { session, expected, found }));
+            let found = self.known(connection, &part.session)?.map(|known| known.newest()).transpose()?;
+            if let Err(conflict) = part.check_found(found) {
+                return Ok(Outcome::Conflict(conflict));
             }
         }
         if let Err(conflict) = jobs::check(connection, batch, time)? {
@@ -95,12 +90,12 @@ impl Memory {
                 Err(refusal) => return Ok(Outcome::Refused(refusal)),
             }
         }
-        let mut seqs = Vec::with_capacity(batch.sessions.len());
+        let mut commits = Vec::with_capacity(batch.sessions.len());
         for (part, checked) in batch.sessions.iter().zip(checked) {
-            seqs.push(self.write(connection, part, checked, time)?);
+            commits.push(self.write(connection, part, checked, time)?);
         }
         let enqueued = jobs::write(connection, &batch.jobs, time)?;
-        Ok(Outcome::Committed(Committed { seqs, time, enqueued }))
+        Ok(Outcome::Committed(Committed::new(commits, time, enqueued)))
     }
 
     fn known(&mut self, connection: &Connection, session: &SessionId) -> Result<Option<&mut Known>, Fault> {
@@ -128,7 +123,7 @@ impl Memory {
             };
             if let Err(kind) = write.check(found.map(|living| (living.version, living.retention))) {
                 let (session, address) = (Some(part.session.clone()), Some(write.address().clone()));
-                return Ok(Err(Refusal { session, address, kind }));
+                return Ok(Err(Refusal::new(session, address, kind)));
             }
             living.push(found);
         }
@@ -145,7 +140,7 @@ impl Memory {
         part: &SessionBatch,
         checked: Checked,
         time: Timestamp,
-    ) -> Result<Seq, Fault> {
+    ) -> Result<CommitId, Fault> {
         if let Expected::Absent { kind } = &part.expected {
             let known = create_session(connection, &part.session, kind, time)?;
             self.sessions.insert(part.session.clone(), known);
@@ -167,11 +162,15 @@ impl Memory {
             known.labels = labels;
         }
         known.head = seq;
-        Ok(seq)
+        known.newest()
     }
 }
 
 impl Known {
+    fn newest(&self) -> Result<CommitId, Fault> {
+        Ok(CommitId { session: row::session_number(self.number)?, seq: self.head })
+    }
+
     fn living(&mut self, connection: &Connection, address: &Address) -> Result<Option<Living>, Fault> {
         if let Some(living) = self.living.get(address) {
             return Ok(Some(*living));

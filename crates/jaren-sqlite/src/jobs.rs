@@ -82,7 +82,7 @@ fn enqueue(connection: &Connection, new: &NewJob, time: Timestamp) -> Result<boo
         job.max_attempts,
         time.as_millis(),
         number(job.version)?,
-        state_number(job.now.state),
+        state_number(job.now.state)?,
         job.now.run_at.as_millis(),
     ])?;
     Ok(rows == 1)
@@ -98,7 +98,7 @@ fn update(connection: &Connection, job: &Job) -> Result<(), Fault> {
         &*job.id,
         job.updated.as_millis(),
         number(job.version)?,
-        state_number(job.now.state),
+        state_number(job.now.state)?,
         job.now.run_at.as_millis(),
         job.now.attempts,
         number(job.now.generation)?,
@@ -152,7 +152,7 @@ pub(crate) fn read(connection: &Connection, id: &str) -> Result<Option<Job>, Rea
 }
 
 pub(crate) fn list(connection: &Connection, query: &JobsQuery) -> Result<Page<Job>, ReadFault> {
-    let mut page = Page { items: Vec::new(), more: false };
+    let mut page = Page::empty();
     if open::schema_version(connection)? < WITH_JOBS {
         return Ok(page);
     }
@@ -166,7 +166,7 @@ pub(crate) fn list(connection: &Connection, query: &JobsQuery) -> Result<Page<Jo
     let sql = format!("SELECT {COLUMNS} FROM jobs {filter} {conditions} ORDER BY id");
     let mut statement = connection.prepare_cached(&sql)?;
     bind(&mut statement, ":after", query.after.as_deref())?;
-    bind(&mut statement, ":state", query.state.map(state_number))?;
+    bind(&mut statement, ":state", query.state.map(state_number).transpose()?)?;
     bind(&mut statement, ":kind", query.kind.as_deref())?;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
@@ -235,18 +235,13 @@ fn from_row(row: &Row<'_>) -> Result<Job, Fault> {
     (job.updated, job.version) = (time(6)?, unsigned(7)?);
     let lease = match (row.get(12)?, row.get(13)?, row.get(14)?) {
         (Some(token), Some(owner), Some(until)) => {
-            Some(Lease { token, owner, until: Timestamp::from_millis(until) })
+            Some(Lease::new(token, owner, Timestamp::from_millis(until)))
         }
         _ => None,
     };
-    job.now = JobUpdate {
-        state: state(row.get(8)?)?,
-        run_at: time(9)?,
-        attempts: row.get(10)?,
-        generation: unsigned(11)?,
-        lease,
-        detail: row.get::<_, Option<Arc<str>>>(15)?.map(Body::stored),
-    };
+    job.now = JobUpdate::new(state(row.get(8)?)?, time(9)?);
+    (job.now.attempts, job.now.generation) = (row.get(10)?, unsigned(11)?);
+    (job.now.lease, job.now.detail) = (lease, row.get::<_, Option<Arc<str>>>(15)?.map(Body::stored));
     Ok(job)
 }
 
@@ -254,19 +249,23 @@ fn number(number: u64) -> Result<i64, Fault> {
     i64::try_from(number).map_err(|_| Fault::corrupt("a number of a job is beyond the range of the store"))
 }
 
-fn state_number(state: JobState) -> i64 {
-    match state {
-        JobState::Pending => 0,
-        JobState::Leased => 1,
-        JobState::Failed => 2,
-        JobState::Paused => 3,
-        JobState::Done => 4,
-        JobState::Dead => 5,
-        JobState::Cancelled => 6,
-    }
+/// The states as they are stored: by their places here.
+const STATES: [JobState; 7] = [
+    JobState::Pending,
+    JobState::Leased,
+    JobState::Failed,
+    JobState::Paused,
+    JobState::Done,
+    JobState::Dead,
+    JobState::Cancelled,
+];
+
+fn state_number(state: JobState) -> Result<i64, Fault> {
+    let place = STATES.iter().position(|known| *known == state).and_then(|place| i64::try_from(place).ok());
+    place.ok_or_else(|| Fault::corrupt("a state of a job that this storage does not know"))
 }
 
 fn state(column: i64) -> Result<JobState, Fault> {
-    let known = JobState::ALL.into_iter().find(|state| state_number(*state) == column);
+    let known = usize::try_from(column).ok().and_then(|place| STATES.get(place).copied());
     known.ok_or_else(|| Fault::corrupt("a stored state of a job is unknown"))
 }

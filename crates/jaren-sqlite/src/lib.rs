@@ -274,6 +274,10 @@ impl Storage for SqliteStorage {
             }
         })
     }
+
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
+        Some(self)
+    }
 }
 
 impl Upkeep for SqliteStorage {

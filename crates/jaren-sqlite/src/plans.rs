@@ -92,7 +92,8 @@ impl Store {
         let mut page = JobsQuery::all();
         (family.limit, documents.limit, page.limit) = (10, 10, 3);
         let labelled = SessionsQuery::kind("test").label("n", "9").limit(3);
-        let claim = Claim::new(vec!["test".into()], "me", 1000, vec!["t".into()]);
+        let claim =
+            Claim::new(vec!["test".into()], "me", std::time::Duration::from_secs(1), vec!["t".into()]);
         let mut all = Vec::new();
         let mut count = |what, done: bool| {
             assert!(done, "{what}");

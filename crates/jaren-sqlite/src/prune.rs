@@ -26,11 +26,9 @@ pub(crate) fn step(connection: &Connection, session: &SessionId, keep: Keep) -> 
     let wanted = first_kept(connection, session, head, keep)?.clamp(first, head);
     let (first, wanted) = (row::point(first), row::point(wanted));
     let oldest = wanted.min(first.saturating_add(STEP_COMMITS));
-    let pruned = Pruned {
-        oldest: row::seq(oldest)?,
-        commits: u64::try_from(oldest.saturating_sub(first)).unwrap_or(0),
-        revisions: if oldest > first { forget(connection, session, oldest)? } else { 0 },
-    };
+    let commits = u64::try_from(oldest.saturating_sub(first)).unwrap_or(0);
+    let revisions = if oldest > first { forget(connection, session, oldest)? } else { 0 };
+    let pruned = Pruned::new(row::seq(oldest)?, commits, revisions);
     Ok(Step { pruned, done: oldest == wanted })
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use jaren_durable::{
-    Address, At, Body, Change, Commit, DocumentRecord, DocumentsQuery, FamilyQuery, Labels, Order, Page,
-    Replay, Retention, Revision, Seq, SessionId, SessionRecord, SessionsQuery, StorageError, StoredDocument, limits,
+    Address, At, Body, Change, Commit, CommitId, DocumentRecord, DocumentsQuery, FamilyQuery, Labels, Order,
+    Page, Replay, Retention, Revision, Seq, SessionId, SessionRecord, SessionsQuery, StorageError,
+    StoredDocument, limits,
 };
 use jaren_host::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -91,7 +92,7 @@ pub(crate) fn session(connection: &Connection, id: &SessionId) -> Result<Option<
 
 fn record(connection: &Connection, id: SessionId, found: SessionRow) -> Result<SessionRecord, Fault> {
     let (head, updated) = head(connection, found.number)?;
-    let number = u64::try_from(found.number).map_err(|_| Fault::corrupt("a session's number is negative"))?;
+    let number = row::session_number(found.number)?;
     let mut record =
         SessionRecord::new(id, number, found.kind, head, Timestamp::from_millis(found.created), updated);
     record.labels = found.labels;
@@ -129,6 +130,7 @@ fn point(connection: &Connection, session: &SessionId, at: At) -> Result<Option<
             seq
         }
         At::Seq(_) | At::Current => head,
+        _ => return Err(StorageError::unsupported("read at a point of that kind").into()),
     };
     Ok(Some(Point { session, at: row::point(at), newest: at == head }))
 }
@@ -234,8 +236,11 @@ fn bulk(
     Ok(replay.finish(address.clone(), document.retention, document.created))
 }
 
-pub(crate) fn family(connection: &Connection, query: &FamilyQuery) -> Result<Page<StoredDocument>, ReadFault> {
-    let mut page = Page { items: Vec::new(), more: false };
+pub(crate) fn family(
+    connection: &Connection,
+    query: &FamilyQuery,
+) -> Result<Page<StoredDocument>, ReadFault> {
+    let mut page = Page::empty();
     let Some(point) = point(connection, &query.session, query.at)? else { return Ok(page) };
     let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
     let (order, beyond) = match query.order {
@@ -280,7 +285,7 @@ pub(crate) fn documents(
     connection: &Connection,
     query: &DocumentsQuery,
 ) -> Result<Page<DocumentRecord>, ReadFault> {
-    let mut page = Page { items: Vec::new(), more: false };
+    let mut page = Page::empty();
     let Some(point) = point(connection, &query.session, query.at)? else { return Ok(page) };
     let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
     let beyond = if query.after.is_some() { "AND (kind, member, key) > (:kind, :member, :key)" } else { "" };
@@ -311,7 +316,7 @@ pub(crate) fn documents(
         }
         let DocumentRow { retention, created, .. } = document_row(row, 0)?;
         let address = row::address(&row.get::<_, String>(3)?, row.get(4)?, row.get(5)?)?;
-        page.items.push(DocumentRecord { address, retention, created });
+        page.items.push(DocumentRecord::new(address, retention, created));
     }
     Ok(page)
 }
@@ -344,7 +349,7 @@ pub(crate) fn sessions(
     bind(&mut statement, ":name", name.map(|name| &**name))?;
     bind(&mut statement, ":value", value.map(|value| &**value))?;
     let mut rows = statement.raw_query();
-    let mut page = Page { items: Vec::new(), more: false };
+    let mut page = Page::empty();
     while let Some(row) = rows.next()? {
         if page.items.len() >= limit {
             page.more = true;
@@ -398,7 +403,8 @@ pub(crate) fn changes(
         if commits.is_empty() && seq > after.next() {
             return Err(StorageError::pruned(seq).into());
         }
-        let mut commit = Commit::new(seq, Timestamp::from_millis(row.get(2)?));
+        let id = CommitId { session: row::session_number(point.session)?, seq };
+        let mut commit = Commit::new(id, Timestamp::from_millis(row.get(2)?));
         if let Some(text) = row.get_ref(3)?.as_str_or_null().map_err(rusqlite::Error::from)? {
             row::summary(text, &mut commit)?;
         }
@@ -436,7 +442,7 @@ fn commit_changes(connection: &Connection, entry: i64, session: i64, seq: i64) -
         };
         let address = row::address(&row.get::<_, String>(4)?, row.get(5)?, row.get(6)?)?;
         let (retention, created) = (row::retention(row.get(7)?)?, row::seq(row.get(8)?)?);
-        changes.push(Change { address, retention, created, revision });
+        changes.push(Change::new(address, retention, created, revision));
     }
     Ok(changes)
 }

@@ -21,6 +21,10 @@ pub(crate) fn seq(column: i64) -> Result<Seq, Fault> {
     u64::try_from(column).map(Seq::new).map_err(|_| Fault::corrupt("a stored sequence number is negative"))
 }
 
+pub(crate) fn session_number(column: i64) -> Result<u64, Fault> {
+    u64::try_from(column).map_err(|_| Fault::corrupt("a session's number is negative"))
+}
+
 pub(crate) fn schema_version(column: i64) -> Result<u32, Fault> {
     u32::try_from(column).map_err(|_| Fault::corrupt("a stored schema version is out of range"))
 }
@@ -121,7 +125,7 @@ pub(crate) fn summary(text: &str, commit: &mut Commit) -> Result<(), Fault> {
                     let address = address(kind, 0, String::new())?;
                     let (scope, kind) = (address.scope(), address.kind().into());
                     let (written, retired) = (count(counts.at(0))?, count(counts.at(1))?);
-                    commit.bulk.push(BulkChange { scope, kind, written, retired });
+                    commit.bulk.push(BulkChange::new(scope, kind, written, retired));
                 }
             }
             label => commit.labels.push((name.into(), label.as_str().map(Arc::from))),

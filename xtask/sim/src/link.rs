@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Claim, Commit, Committed, DocumentRecord, DocumentsQuery, Expected,
-    FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, SessionId,
+    Address, At, Batch, BoxFuture, Claim, Commit, CommitId, Committed, DocumentRecord, DocumentsQuery,
+    Expected, FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, SessionId,
     SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, StoredDocument,
 };
 use jaren_host::Timestamp;
@@ -176,8 +176,12 @@ fn acknowledged(batch: &Batch) -> Outcome {
         Expected::Absent { .. } => Seq::new(1),
         Expected::Head(head) => head.next(),
     };
-    let seqs = batch.sessions.iter().map(|part| next(&part.expected)).collect();
-    Outcome::Committed(Committed { seqs, time: Timestamp::from_millis(0), enqueued: Vec::new() })
+    // The number of a session that is created is the first one's: that is true where there is one run.
+    let commits = batch
+        .sessions
+        .iter()
+        .map(|part| CommitId { session: part.number.unwrap_or(1), seq: next(&part.expected) });
+    Outcome::Committed(Committed::new(commits.collect(), Timestamp::from_millis(0), Vec::new()))
 }
 
 /// The value with the version of the inner task that the reader has.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use jaren_durable::{
-    Address, At, Batch, Expected, Outcome, RefusalKind, Retention, Seq, SessionBatch, Storage, limits,
+    Address, At, Batch, Body, Committed, Expected, JobWrite, NewJob, Outcome, RefusalKind, Retention, Seq,
+    SessionBatch, Storage, StorageErrorKind, limits,
 };
 use jaren_json::value;
 
@@ -17,6 +18,10 @@ use crate::steps::{
 
 fn note() -> Address {
     Address::singleton("kit.note")
+}
+
+fn seqs(committed: &Committed) -> Vec<u64> {
+    committed.commits.iter().map(|commit| commit.seq.get()).collect()
 }
 
 /// What was never created is not there, whichever way it is asked for.
@@ -31,8 +36,8 @@ pub async fn an_absent_session_reads_as_nothing(storage: Arc<dyn Storage>) {
 /// The first commit creates the session as number 1; a second creation is a conflict that names what it found.
 pub async fn a_session_is_created_once(storage: Arc<dyn Storage>) {
     let first = commit(&storage, writing(create("a"), [base(&note(), &value!({"n": 1}))])).await;
-    assert_eq!(first.seqs, [Seq::new(1)]);
     let record = storage.session(id("a")).await.unwrap().expect("it was created");
+    assert_eq!(first.commits, [record.newest()]);
     assert_eq!((record.kind.as_ref(), record.head), ("kit", Seq::new(1)));
     assert_eq!((record.created, record.updated), (first.time, first.time));
 
@@ -68,7 +73,7 @@ pub async fn a_group_answers_each_batch(storage: Arc<dyn Storage>) {
     let outcomes = storage.apply(group).await.unwrap();
     let [a, old, b, unknown, c] = <[Outcome; 5]>::try_from(outcomes).expect("five outcomes");
     for outcome in [a, b, c] {
-        assert_eq!(committed(outcome).seqs, [Seq::new(1)]);
+        assert_eq!(seqs(&committed(outcome)), [1]);
     }
     assert_eq!(conflict(old).session, id("old"));
     assert_eq!(refusal(unknown).kind, RefusalKind::Unknown);
@@ -86,11 +91,51 @@ pub async fn a_batch_sees_those_before_it(storage: Arc<dyn Storage>) {
         vec![set(create("a"), 1), set(after("a", 1), 2), set(after("a", 1), 3), set(after("a", 2), 4)];
     let outcomes = storage.apply(group).await.unwrap();
     let [first, second, stale, third] = <[Outcome; 4]>::try_from(outcomes).expect("four outcomes");
-    assert_eq!(committed(first).seqs, [Seq::new(1)]);
-    assert_eq!(committed(second).seqs, [Seq::new(2)]);
+    assert_eq!(seqs(&committed(first)), [1]);
+    assert_eq!(seqs(&committed(second)), [2]);
     assert_eq!(conflict(stale).found, Some(Seq::new(2)));
-    assert_eq!(committed(third).seqs, [Seq::new(3)]);
+    assert_eq!(seqs(&committed(third)), [3]);
     assert_eq!(value(&storage, "a", &note()).await, Some(value!({"n": 4})));
+}
+
+/// A batch that names the number of its session is for that one alone; where there is none of that number, none is found.
+pub async fn a_batch_may_name_the_session_that_it_means(storage: Arc<dyn Storage>) {
+    for name in ["a", "b"] {
+        commit(&storage, writing(create(name), [base(&note(), &value!({"n": 1}))])).await;
+    }
+    let number = async |name| storage.session(id(name)).await.unwrap().expect("it was created").number;
+    let (a, b) = (number("a").await, number("b").await);
+    assert!(a < b, "numbers grow");
+    let next = |part: SessionBatch| writing(part, [base(&note(), &value!({"n": 2}))]);
+    for other in [0, b, b + 1, u64::MAX] {
+        let found = conflict(apply(&storage, next(after("a", 1).of(other))).await);
+        assert_eq!((found.expected, found.found), (Expected::Head(Seq::new(1)), None), "{other} for {a}");
+    }
+    assert_eq!(conflict(apply(&storage, next(after("a", 2).of(a))).await).found, Some(Seq::new(1)));
+    conflict(apply(&storage, next(create("c").of(b + 1))).await); // what is absent has no number
+    assert_eq!((head(&storage, "a").await, head(&storage, "c").await), (Some(1), None));
+    commit(&storage, next(after("a", 1).of(a))).await;
+    assert_eq!(value(&storage, "a", &note()).await, Some(value!({"n": 2})));
+}
+
+/// A storage keeps jobs with their batch, or says that it has none and takes no batch with one.
+pub async fn a_storage_has_jobs_or_says_so(storage: Arc<dyn Storage>) {
+    let mut batch = writing(create("a"), [base(&note(), &value!({}))]);
+    let job = NewJob::new("x", "kit.job", Body::base(&value!({})).expect("a storable value"));
+    batch.jobs.push(JobWrite::Enqueue(job));
+    match apply(&storage, batch).await {
+        Outcome::Committed(committed) => {
+            assert_eq!(committed.enqueued, [true]);
+            assert!(storage.job("x".into()).await.unwrap().is_some());
+        }
+        Outcome::Refused(refusal) => {
+            assert!(matches!(refusal.kind, RefusalKind::Unsupported(_)), "{refusal:?}");
+            assert_eq!(head(&storage, "a").await, None);
+            let error = storage.job("x".into()).await.expect_err("there are no jobs");
+            assert_eq!(error.kind(), StorageErrorKind::Unsupported);
+        }
+        other => panic!("expected a commit or a refusal, found {other:?}"),
+    }
 }
 
 /// A batch over several sessions commits in all of them or in none.
@@ -110,7 +155,7 @@ pub async fn two_sessions_change_together_or_not_at_all(storage: Arc<dyn Storage
     assert_eq!((head(&storage, "a").await, head(&storage, "b").await), (Some(1), None));
 
     let done = commit(&storage, both(create("b"))).await;
-    assert_eq!(done.seqs, [Seq::new(2), Seq::new(1)]);
+    assert_eq!(seqs(&done), [2, 1]);
     assert_eq!(value(&storage, "b", &note()).await, Some(value!({"n": 2})));
 }
 

@@ -9,6 +9,7 @@ use jaren_durable::{
 use jaren_json::delta::{Op, Segment};
 use jaren_json::{Value, value};
 
+use crate::draw::Draw;
 use crate::steps::{
     after, apply, base, base_of, commit, create, delta, delta_of, head, id, refusal, retire, stored, value,
     value_at, writing,
@@ -232,6 +233,27 @@ pub async fn a_delta_that_does_not_apply_harms_one_document_only(storage: Arc<dy
     assert_eq!(value(&storage, "a", &at).await, Some(good));
 }
 
+/// What [`Write::update`] makes of a document as it is and any other value applies, whoever writes it, and of an equal
+/// value it makes nothing.
+pub async fn an_update_brings_a_document_to_the_value(storage: Arc<dyn Storage>) {
+    let at = LIST.address();
+    let mut draw = Draw::new(7);
+    let mut next = draw.value();
+    commit(&storage, writing(create("a"), [base(&at, &next)])).await;
+    let (mut head, mut deltas) = (1, 0);
+    for _ in 0..200 {
+        let now = stored(&storage, "a", &at, At::Current).await.expect("it lives");
+        assert_eq!(Write::update(&now, &next).expect("a storable value").map(drop), None);
+        next = if draw.once_in(20) { draw.value() } else { draw.changed(&next) };
+        let Some(write) = Write::update(&now, &next).expect("a storable value") else { continue };
+        deltas += u32::from(matches!(write, Write::Delta { .. }));
+        commit(&storage, writing(after("a", head), [write])).await;
+        head += 1;
+        assert_eq!(value(&storage, "a", &at).await.as_ref(), Some(&next), "commit {head}");
+    }
+    assert!(deltas > 0, "some are small");
+}
+
 /// A value of another schema version is written whole and never goes back, and the deltas after it carry that version
 /// (durable A44, H27, C.3 case 19).
 pub async fn a_version_change_is_a_base(storage: Arc<dyn Storage>) {
@@ -276,8 +298,7 @@ pub async fn bulk_is_stored_newest_and_counted(storage: Arc<dyn Storage>) {
         let past = storage.document(id("a"), at(key), At::Seq(Seq::new(1))).await;
         assert_eq!(past.expect_err("it is not kept").kind(), StorageErrorKind::NotRetained);
     }
-    let counts =
-        |written, retired| [BulkChange { scope: Scope::Task(7), kind: "kit.fact".into(), written, retired }];
+    let counts = |written, retired| [BulkChange::new(Scope::Task(7), "kit.fact".into(), written, retired)];
     let log = storage.changes(id("a"), Seq::ZERO, 10).await.unwrap();
     assert_eq!(log[0].bulk, counts(2, 0));
     assert_eq!(log[0].changes.iter().map(|change| &change.address).collect::<Vec<_>>(), [&state]);

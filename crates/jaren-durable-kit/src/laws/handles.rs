@@ -9,8 +9,8 @@ use std::time::Duration;
 use jaren_durable::{CommitError, Family, Retry, Seq, Session, SessionError, Singleton, Storage};
 use jaren_json::value;
 
-use crate::faults::{Fault, Faults};
-use crate::steps::{head, id, value};
+use crate::faults::{Call, Fault, Faults};
+use crate::steps::{create, head, id, value, writing};
 
 const COUNT: Singleton = Singleton::new("kit.count", 1);
 const EACH: Family = Family::new("kit.each", 1);
@@ -42,7 +42,14 @@ async fn check(storage: &Arc<dyn Storage>, last: u32) {
 pub async fn a_handle_settles_every_fault(storage: Arc<dyn Storage>) {
     let failing = Faults::new(storage.clone());
     let mut session = Session::create(failing.clone(), id("a"), "kit");
-    let faults = [Fault::Before, Fault::Lost, Fault::After, Fault::Silence, Fault::Delay(3)];
+    let faults = [
+        Fault::Refused,
+        Fault::NotWritten,
+        Fault::ReplyLost,
+        Fault::Part(0),
+        Fault::Silence,
+        Fault::Delay(3),
+    ];
     let mut last = 0;
     for round in 0..4 {
         for fault in faults {
@@ -52,12 +59,15 @@ pub async fn a_handle_settles_every_fault(storage: Arc<dyn Storage>) {
             let answered = tokio::time::timeout(patience, count(&mut session, last));
             let unknown = match (fault, answered.await) {
                 (Fault::Delay(_), Ok(Ok(()))) => false,
-                (Fault::Before, Ok(Err(CommitError::Storage(error)))) => {
+                (Fault::Refused, Ok(Err(CommitError::Storage(error)))) => {
                     assert_eq!(error.retry(), Retry::Safe);
                     count(&mut session, last).await.expect("trying again is right");
                     false
                 }
-                (Fault::Lost | Fault::After, Ok(Err(CommitError::Storage(error)))) => {
+                (
+                    Fault::NotWritten | Fault::Part(_) | Fault::ReplyLost,
+                    Ok(Err(CommitError::Storage(error))),
+                ) => {
                     assert_eq!(error.retry(), Retry::Unknown);
                     true
                 }
@@ -71,7 +81,7 @@ pub async fn a_handle_settles_every_fault(storage: Arc<dyn Storage>) {
                 first(Session::create(storage.clone(), id(&format!("after-{last}")), "kit")).await;
                 session.refresh().await.expect("it reads what happened");
                 let done = counted(&mut session).await == last;
-                assert_eq!(done, fault != Fault::Lost, "{fault:?} in round {round}");
+                assert_eq!(done, fault.writes(1) == 1, "{fault:?} in round {round}");
                 if !done {
                     count(&mut session, last).await.expect("it was not done");
                 }
@@ -79,6 +89,63 @@ pub async fn a_handle_settles_every_fault(storage: Arc<dyn Storage>) {
             check(&storage, last).await;
         }
     }
+}
+
+/// Of a group whose answer is lost a part may have been applied: each of its sessions is settled by itself.
+pub async fn a_part_of_a_group_is_settled_session_by_session(storage: Arc<dyn Storage>) {
+    let failing = Faults::new(storage.clone());
+    let names = ["a", "b", "c"];
+    for part in 0..=names.len() {
+        let name = |session: &str| format!("{session}{part}");
+        let group = names.map(|session| writing(create(&name(session)), [])).to_vec();
+        failing.plan([Some(Fault::Part(part))]);
+        let lost = Storage::apply(&*failing, group).await.expect_err("the answer is lost");
+        assert_eq!(lost.retry(), Retry::Unknown);
+        for (at, session) in names.iter().enumerate() {
+            let mut handle = Session::create(storage.clone(), id(&name(session)), "kit");
+            handle.refresh().await.expect("it reads what happened");
+            assert_eq!(handle.head(), Seq::new(u64::from(at < part)), "{session} of {part}");
+            if at >= part {
+                first(handle).await;
+            }
+        }
+    }
+}
+
+/// A read that fails is told with its class, wherever a handle makes it, changes nothing, and may be made again.
+pub async fn a_failed_read_changes_nothing(storage: Arc<dyn Storage>) {
+    let mut writer = Session::create(storage.clone(), id("a"), "kit");
+    for n in 1..=2 {
+        count(&mut writer, n).await.expect("a commit");
+    }
+    let failing = Faults::new(storage.clone());
+    failing.fail_next(Call::Read);
+    assert_eq!(Session::open(failing.clone(), id("a")).await.expect_err("it fails").retry(), Retry::Safe);
+    let mut reader = Session::open(failing.clone(), id("a")).await.unwrap().expect("it exists");
+
+    failing.fail_next(Call::Read);
+    assert_eq!(reader.document(&COUNT).await.expect_err("it fails").retry(), Retry::Safe);
+    assert_eq!(counted(&mut reader).await, 2);
+    failing.fail_next(Call::Read);
+    assert_eq!(reader.family(&EACH).await.expect_err("it fails").retry(), Retry::Safe);
+    assert_eq!(reader.family(&EACH).await.unwrap().len(), 2);
+    failing.fail_next(Call::Moved);
+    assert_eq!(reader.moved().await.expect_err("it fails").retry(), Retry::Safe);
+
+    count(&mut writer, 3).await.expect("a commit");
+    failing.fail_next(Call::Read);
+    assert_eq!(reader.refresh().await.expect_err("it fails").retry(), Retry::Safe);
+    assert_eq!((reader.head(), counted(&mut reader).await), (Seq::new(2), 2));
+    assert_eq!(reader.refresh().await.unwrap().to, Seq::new(3));
+    assert_eq!(counted(&mut reader).await, 3);
+
+    // A commit that has to read first.
+    let mut fresh = Session::open(failing.clone(), id("a")).await.unwrap().expect("it exists");
+    failing.fail_next(Call::Read);
+    assert_eq!(count(&mut fresh, 4).await.expect_err("it fails").retry(), Retry::Safe);
+    check(&storage, 3).await;
+    count(&mut fresh, 4).await.expect("trying again is right");
+    check(&storage, 4).await;
 }
 
 /// Polls a future so often and drops it; answers what it answered, if it did.

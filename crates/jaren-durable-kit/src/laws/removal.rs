@@ -85,7 +85,7 @@ pub async fn a_session_that_moved_stays(storage: Arc<dyn Upkeep>) {
 }
 
 /// A commit over what was removed is a conflict; a handle, a follower, a subscriber and a waiter are told, also when
-/// another session has the name by then.
+/// another session has the name by then, of fewer commits.
 pub async fn whoever_knew_a_removed_session_is_told(storage: Arc<dyn Upkeep>) {
     let plain: Arc<dyn Storage> = storage.clone();
     for again in [false, true] {
@@ -116,12 +116,9 @@ pub async fn whoever_knew_a_removed_session_is_told(storage: Arc<dyn Upkeep>) {
         told(follower.ready().await);
         told(follower.next().await.map(Some));
         assert!(matches!(subscriber.next().await, Err(SessionError::Removed)));
+        assert!(matches!(handle.refresh().await, Err(SessionError::Removed)));
         if again {
-            let refreshed = handle.refresh().await.unwrap();
-            assert_eq!((refreshed.to, handle.document(&STATE).await.unwrap()), (Seq::new(1), None));
             storage.remove(id("a"), Seq::new(1)).await.unwrap();
-        } else {
-            assert!(matches!(handle.refresh().await, Err(SessionError::Removed)));
         }
     }
     let absent = plain.changes(id("a"), Seq::new(1), 10).await.unwrap_err();
@@ -129,6 +126,52 @@ pub async fn whoever_knew_a_removed_session_is_told(storage: Arc<dyn Upkeep>) {
     assert!(subscribe(plain.clone(), id("a")).await.unwrap().is_none());
     let read = plain.document(id("a"), Address::singleton("kit.state"), jaren_durable::At::Current).await;
     assert_eq!(read.unwrap(), None);
+}
+
+/// Another session of a removed one's name is never taken for it, not even when it has come to the same head, or beyond it.
+pub async fn another_session_of_the_name_is_not_the_removed_one(storage: Arc<dyn Upkeep>) {
+    let plain: Arc<dyn Storage> = storage.clone();
+    let state = STATE.address();
+    for name in ["opened", "created"] {
+        for head in [3, 5] {
+            // The handle that created a session knows it as well as one that opened it.
+            let mut handle = Session::create(plain.clone(), id(name), "kit");
+            for n in 1..=3 {
+                let mut draft = handle.draft();
+                draft.put(&STATE, value!({"n": n, "text": "of the removed one"}));
+                handle.commit(draft).await.expect("a commit");
+            }
+            if name == "opened" {
+                handle = Session::open(plain.clone(), id(name)).await.unwrap().expect("it exists");
+            }
+            let number = handle.number().expect("it exists");
+            let mut followers = [handle.follow(), follow(plain.clone(), id(name), Seq::new(3)).of(number)];
+            let mut subscriber = subscribe(plain.clone(), id(name)).await.unwrap().expect("it exists");
+            storage.remove(id(name), Seq::new(3)).await.unwrap();
+            for n in 0..head {
+                let part = if n == 0 { create(name) } else { after(name, n) };
+                let other = value!({"n": (n.to_string()), "text": "of another one"});
+                commit(&plain, writing(part, [base(&state, &other)])).await;
+            }
+            let other = plain.session(id(name)).await.unwrap().expect("it exists");
+            assert!(other.number > number);
+
+            let mut draft = handle.draft();
+            draft.put(&STATE, value!({"n": 9}));
+            match handle.commit(draft).await {
+                Err(CommitError::Conflict(conflict)) => assert_eq!(conflict.found, None),
+                found => panic!("expected a conflict, found {found:?}"),
+            }
+            assert!(matches!(handle.refresh().await, Err(SessionError::Removed)));
+            commit(&plain, writing(after(name, head), [])).await;
+            for follower in &mut followers {
+                let told = follower.next().await.expect_err("it is gone");
+                assert_eq!(told.kind(), StorageErrorKind::NotRetained);
+            }
+            assert!(matches!(subscriber.next().await, Err(SessionError::Removed)));
+            assert_eq!(storage.remove(id(name), other.head.next()).await.unwrap(), Removal::Removed);
+        }
+    }
 }
 
 /// Removing by a query takes those whose newest commit was made before a time, page by page, and no others.

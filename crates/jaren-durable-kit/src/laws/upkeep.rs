@@ -1,6 +1,7 @@
 //! Laws of upkeep: checking, measuring, pruning.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jaren_durable::{
     Address, At, Batch, Body, Claim, Family, FamilyQuery, JobWrite, Keep, NewJob, Published, Retention, Seq,
@@ -54,7 +55,7 @@ pub async fn a_sound_store_is_clean_and_counted(storage: Arc<dyn Upkeep>) {
     jobs.jobs.push(JobWrite::Enqueue(NewJob::new("j", "kit.job", payload.clone())));
     jobs.jobs.push(JobWrite::Enqueue(NewJob::new("k", "kit.job", payload)));
     commit(&plain, jobs).await;
-    let claim = Claim::new(vec!["kit.job".into()], "kit", 1000, vec!["t".into()]);
+    let claim = Claim::new(vec!["kit.job".into()], "kit", Duration::from_secs(1), vec!["t".into()]);
     assert_eq!(plain.claim(claim).await.unwrap().len(), 1);
 
     let report = storage.integrity().await.unwrap();

@@ -11,7 +11,7 @@ use jaren_host::Timestamp;
 
 use crate::answers::Replay;
 use crate::{
-    Address, At, Batch, BulkChange, Change, Commit, Committed, Conflict, DocumentRecord, DocumentsQuery,
+    Address, At, Batch, BulkChange, Change, Commit, CommitId, Committed, DocumentRecord, DocumentsQuery,
     Expected, FamilyQuery, Integrity, Job, Keep, KindSize, Labels, Order, Outcome, Page, Pruned, Refusal,
     Removal, Retention, Retry, Revision, Seq, SessionBatch, SessionId, SessionRecord, SessionsQuery, Size,
     StorageError, StorageErrorKind, StoredDocument, Write, limits,
@@ -56,9 +56,9 @@ impl State {
             Err(outcome) => outcome,
             Ok(labels) => {
                 let parts = batch.sessions.iter().zip(labels);
-                let seqs = parts.map(|(part, labels)| self.write(part, labels, time)).collect();
+                let commits = parts.map(|(part, labels)| self.write(part, labels, time)).collect();
                 let enqueued = self.write_jobs(&batch.jobs, time);
-                Outcome::Committed(Committed { seqs, time, enqueued })
+                Outcome::Committed(Committed::new(commits, time, enqueued))
             }
         }
     }
@@ -67,15 +67,8 @@ impl State {
     fn check(&self, batch: &Batch, time: Timestamp) -> Result<Vec<Labels>, Outcome> {
         batch.check().map_err(Outcome::Refused)?;
         for part in &batch.sessions {
-            let found = self.head(&part.session);
-            let holds = match part.expected {
-                Expected::Absent { .. } => found.is_none(),
-                Expected::Head(head) => found == Some(head),
-            };
-            if !holds {
-                let (session, expected) = (part.session.clone(), part.expected.clone());
-                return Err(Outcome::Conflict(Conflict { session, expected, found }));
-            }
+            let found = self.kept(&part.session).map(Kept::newest);
+            part.check_found(found).map_err(Outcome::Conflict)?;
         }
         self.check_jobs(batch, time).map_err(Outcome::JobConflict)?;
         batch.sessions.iter().map(|part| self.check_part(part).map_err(Outcome::Refused)).collect()
@@ -86,13 +79,13 @@ impl State {
         for write in &part.writes {
             let living = kept.and_then(|kept| kept.living(write.address()));
             write.check(living.map(|document| (document.version(), document.retention))).map_err(|kind| {
-                Refusal { session: Some(part.session.clone()), address: Some(write.address().clone()), kind }
+                Refusal::new(Some(part.session.clone()), Some(write.address().clone()), kind)
             })?;
         }
         part.labels_over(kept.map_or(&Labels::new(), |kept| &kept.labels))
     }
 
-    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Timestamp) -> Seq {
+    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Timestamp) -> CommitId {
         let number = *self.numbers.entry(part.session.clone()).or_insert_with(|| {
             self.last_number += 1;
             self.last_number
@@ -135,7 +128,7 @@ impl State {
     }
 
     pub(super) fn family(&self, query: &FamilyQuery) -> Result<Page<StoredDocument>, StorageError> {
-        let mut page = Page { items: Vec::new(), more: false };
+        let mut page = Page::empty();
         let Some(kept) = self.kept(&query.session) else { return Ok(page) };
         let at = kept.point(query.at)?;
         let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
@@ -169,7 +162,7 @@ impl State {
     }
 
     pub(super) fn documents(&self, query: &DocumentsQuery) -> Result<Page<DocumentRecord>, StorageError> {
-        let mut page = Page { items: Vec::new(), more: false };
+        let mut page = Page::empty();
         let Some(kept) = self.kept(&query.session) else { return Ok(page) };
         let at = kept.point(query.at)?;
         let limit = query.limit.clamp(1, limits::PAGE_ITEMS_MAX);
@@ -190,7 +183,7 @@ impl State {
                 break;
             }
             let (retention, created) = (document.retention, document.created);
-            page.items.push(DocumentRecord { address: address.clone(), retention, created });
+            page.items.push(DocumentRecord::new(address.clone(), retention, created));
         }
         Ok(page)
     }
@@ -282,6 +275,10 @@ impl Kept {
         Seq::new(self.pruned + self.commits.len() as u64)
     }
 
+    fn newest(&self) -> CommitId {
+        CommitId { session: self.number, seq: self.head() }
+    }
+
     /// The oldest commit that is kept.
     fn oldest(&self) -> Seq {
         Seq::new(self.pruned + 1)
@@ -316,9 +313,10 @@ impl Kept {
         all.iter().rev().find(|one| one.created <= at && one.retired.is_none_or(|retired| at < retired))
     }
 
-    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Timestamp) -> Seq {
+    fn write(&mut self, part: &SessionBatch, labels: Labels, time: Timestamp) -> CommitId {
         let seq = self.head().next();
-        let mut commit = Commit::new(seq, time);
+        let id = CommitId { session: self.number, seq };
+        let mut commit = Commit::new(id, time);
         commit.labels.clone_from(&part.labels);
         for write in &part.writes {
             match self.write_document(seq, write) {
@@ -331,7 +329,7 @@ impl Kept {
         }
         self.labels = labels;
         self.commits.push(commit);
-        seq
+        id
     }
 
     /// None only for a delta or retirement of nothing, which was refused before.
@@ -359,7 +357,7 @@ impl Kept {
             document.revisions.push((seq, revision.clone()));
         }
         let (retention, created) = (document.retention, document.created);
-        Some(Change { address: address.clone(), retention, created, revision })
+        Some(Change::new(address.clone(), retention, created, revision))
     }
 }
 

@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use jaren_json::Value;
+use jaren_json::delta::Op;
 
 use crate::kinds::Form;
-use crate::{Address, Family, Scope, Seq, Session, Singleton};
+use crate::{Address, CommitId, Family, Scope, Session, Singleton};
 
 /// A change to one session's documents and labels, begun by [`Session::draft`].
 ///
@@ -16,7 +17,8 @@ use crate::{Address, Family, Scope, Seq, Session, Singleton};
 #[derive(Debug, Clone)]
 #[must_use = "a change does nothing until it is committed"]
 pub struct Draft {
-    head: Option<Seq>,
+    /// The commit of the view that it was begun over.
+    at: Option<CommitId>,
     documents: BTreeMap<Address, Intent>,
     /// Scopes that end.
     scopes: BTreeSet<Scope>,
@@ -29,8 +31,22 @@ pub struct Draft {
 
 #[derive(Clone)]
 pub(super) enum Intent {
-    Put { form: Form, value: Value },
+    Put { form: Form, value: Value, change: Option<Change> },
     Retire { kept: bool },
+}
+
+/// How a value came of another one, where the caller knows.
+#[derive(Clone)]
+pub(super) struct Change {
+    before: Value,
+    ops: Vec<Op>,
+}
+
+impl Change {
+    /// The operations that lead on from the stored value, if it is the one that they were made for.
+    pub(super) fn over(&self, stored: &Value) -> Option<&[Op]> {
+        self.before.ptr_eq(stored).then_some(&*self.ops)
+    }
 }
 
 impl fmt::Debug for Intent {
@@ -61,9 +77,9 @@ impl Intent {
 }
 
 impl Draft {
-    pub(super) fn new(head: Option<Seq>) -> Self {
+    pub(super) fn new(at: Option<CommitId>) -> Self {
         Self {
-            head,
+            at,
             documents: BTreeMap::new(),
             scopes: BTreeSet::new(),
             owners: BTreeSet::new(),
@@ -74,12 +90,22 @@ impl Draft {
 
     /// Sets the document of that kind, creating it if need be.
     pub fn put(&mut self, kind: &Singleton, value: Value) {
-        self.documents.insert(kind.address(), Intent::Put { form: kind.form(), value });
+        let intent = Intent::Put { form: kind.form(), value, change: None };
+        self.documents.insert(kind.address(), intent);
+    }
+
+    /// The same by a caller who knows what differs: the operations lead from `before` to the value. They count if the
+    /// handle still knows the document as `before`, the very value that was last put or read; else what differs is
+    /// found out.
+    pub fn put_changed(&mut self, kind: &Singleton, before: &Value, ops: Vec<Op>, value: Value) {
+        let change = Some(Change { before: before.clone(), ops });
+        self.documents.insert(kind.address(), Intent::Put { form: kind.form(), value, change });
     }
 
     /// Sets the member of that family with that key, creating it if need be.
     pub fn put_member(&mut self, family: &Family, key: &str, value: Value) {
-        self.documents.insert(family.address(key), Intent::Put { form: family.form(), value });
+        let intent = Intent::Put { form: family.form(), value, change: None };
+        self.documents.insert(family.address(key), intent);
     }
 
     /// Ends the document of that kind, if it lives.
@@ -114,7 +140,7 @@ impl Draft {
     /// A change with minted ids does not: others may have minted the same. It stays as it was, and is a conflict.
     pub fn rebase(&mut self, session: &Session) {
         if !self.minted {
-            self.head = session.draft().head;
+            self.at = session.at;
         }
     }
 
@@ -138,8 +164,8 @@ impl Draft {
         &mut self.owners
     }
 
-    pub(super) fn head(&self) -> Option<Seq> {
-        self.head
+    pub(super) fn at(&self) -> Option<CommitId> {
+        self.at
     }
 
     /// What is to become of documents whose scope does not end with this change.

@@ -1,12 +1,12 @@
 //! What goes wrong with a session's handle.
 
-use crate::{Address, BodyError, Conflict, Refusal, StorageError, StorageErrorKind};
+use crate::{Address, BodyError, Conflict, Refusal, Retry, StorageError, StorageErrorKind};
 
 /// A failed read through a handle.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// A commit's outcome was lost, or a refresh was broken off: the view may be outdated.
+    /// A commit's outcome was lost: the view may be outdated.
     #[error("the outcome of an earlier commit of this handle is unknown; refresh it before going on")]
     Unsettled,
     /// Somebody changed a document of current retention after this handle's view, before the handle had read it.
@@ -43,6 +43,32 @@ pub enum SessionError {
     Storage(#[from] StorageError),
 }
 
+impl SessionError {
+    /// Whether the same may be tried again; after [`Unsettled`](Self::Unsettled) and [`Outdated`](Self::Outdated) once the
+    /// handle is [refreshed](crate::Session::refresh).
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::Unsettled => Retry::Unknown,
+            Self::Outdated(_) => Retry::Safe,
+            Self::Removed | Self::Version { .. } | Self::Migration { .. } => Retry::Never,
+            Self::Storage(error) => error.retry(),
+        }
+    }
+
+    /// What went wrong, without the cause.
+    pub fn message(&self) -> String {
+        self.to_string()
+    }
+
+    /// The document that it is about.
+    pub fn address(&self) -> Option<&Address> {
+        match self {
+            Self::Version { address, .. } | Self::Migration { address, .. } => Some(address),
+            Self::Unsettled | Self::Outdated(_) | Self::Removed | Self::Storage(_) => None,
+        }
+    }
+}
+
 fn advice(stored: u32, supported: u32) -> &'static str {
     if stored > supported { "; use the later release that wrote it" } else { "; it needs a migration" }
 }
@@ -75,6 +101,34 @@ pub enum CommitError {
     /// The storage failed; its [`retry`](StorageError::retry) tells whether the commit may have happened.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl CommitError {
+    /// Whether the same may be tried again; after a [`Conflict`](Self::Conflict) as a new change over the
+    /// [refreshed](crate::Session::refresh) handle.
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::Conflict(_) => Retry::Safe,
+            Self::Refused(_) | Self::Value { .. } | Self::Ended(_) => Retry::Never,
+            Self::Session(error) => error.retry(),
+            Self::Storage(error) => error.retry(),
+        }
+    }
+
+    /// What went wrong, without the cause.
+    pub fn message(&self) -> String {
+        self.to_string()
+    }
+
+    /// The document that it is about.
+    pub fn address(&self) -> Option<&Address> {
+        match self {
+            Self::Value { address, .. } => Some(address),
+            Self::Refused(refusal) => refusal.address.as_ref(),
+            Self::Session(error) => error.address(),
+            Self::Conflict(_) | Self::Ended(_) | Self::Storage(_) => None,
+        }
+    }
 }
 
 /// A failed read at the handle's head.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jaren_json::{Value, delta};
 
-use super::draft::{Draft, Intent};
+use super::draft::{Change, Draft, Intent};
 use super::view::View;
 use crate::kinds::Form;
 use crate::{
@@ -48,8 +48,10 @@ impl Plan {
                 (Intent::Retire { .. }, Some(_)) => {
                     plan.push(Write::Retire { address: address.clone() }, None);
                 }
-                (Intent::Put { form, value }, None) => plan.create(address, form, value)?,
-                (Intent::Put { form, value }, Some(stored)) => plan.update(stored, form, value)?,
+                (Intent::Put { form, value, .. }, None) => plan.create(address, form, value)?,
+                (Intent::Put { form, value, change }, Some(stored)) => {
+                    plan.update(stored, form, value, change.as_ref())?;
+                }
             }
         }
         for DocumentRecord { address, retention, .. } in &looked.scopes {
@@ -72,7 +74,7 @@ impl Plan {
     fn unkept(&mut self, address: &Address, intent: &Intent, looked: &Looked) -> Result<(), CommitError> {
         let address = address.clone();
         match intent {
-            Intent::Put { form, value } => {
+            Intent::Put { form, value, .. } => {
                 let body = Body::base(value).map_err(unstorable(&address))?;
                 let (retention, version) = (form.retention, form.version);
                 self.writes.push(Write::Base { address, retention, version, body });
@@ -96,26 +98,30 @@ impl Plan {
         Ok(())
     }
 
-    fn update(&mut self, stored: &StoredDocument, form: &Form, value: &Value) -> Result<(), CommitError> {
+    fn update(
+        &mut self,
+        stored: &StoredDocument,
+        form: &Form,
+        value: &Value,
+        change: Option<&Change>,
+    ) -> Result<(), CommitError> {
         form.check_version(&stored.address, stored.version)?;
         if stored.version != form.version {
             return self.replace(stored, form.version, value); // even an equal one (durable A46)
         }
-        if stored.value.ptr_eq(value) {
-            return Ok(());
-        }
-        let ops = delta::diff(&stored.value, value);
-        if ops.is_empty() {
-            return Ok(());
-        }
-        let address = stored.address.clone();
-        let version = stored.version;
-        let body = Body::delta(&ops).map_err(unstorable(&address))?;
-        if stored.chain.base_is_due(body.len()) {
-            return self.replace(stored, version, value);
-        }
-        let chain = stored.chain.delta(body.len());
-        let write = Write::Delta { address, version, body };
+        let write = match change.and_then(|change| change.over(&stored.value)) {
+            Some(ops) => Write::led_to(stored, value, ops),
+            None => Write::update(stored, value),
+        };
+        let Some(write) = write.map_err(|error| unstorable(&stored.address)(error))? else { return Ok(()) };
+        debug_assert!(
+            leads_to(stored, &write, value),
+            "the operations that a caller told lead to the value that it told"
+        );
+        let chain = match &write {
+            Write::Delta { body, .. } => stored.chain.delta(body.len()),
+            write => DeltaChain::base(write.body_bytes()),
+        };
         self.push(write, Some(StoredDocument { value: value.clone(), chain, ..stored.clone() }));
         Ok(())
     }
@@ -138,9 +144,14 @@ impl Plan {
         self.writes.is_empty() && self.labels.is_empty()
     }
 
-    pub(super) fn batch(&mut self, session: &SessionId, expected: Expected) -> SessionBatch {
+    pub(super) fn batch(
+        &mut self,
+        session: &SessionId,
+        expected: Expected,
+        number: Option<u64>,
+    ) -> SessionBatch {
         let (writes, labels) = (std::mem::take(&mut self.writes), self.labels.clone());
-        SessionBatch { session: session.clone(), expected, labels, writes }
+        SessionBatch { session: session.clone(), expected, number, labels, writes }
     }
 
     /// Moves the view on to the commit that this plan became.
@@ -159,6 +170,13 @@ impl Plan {
             };
         }
     }
+}
+
+/// What a caller told is believed; tests check it.
+fn leads_to(stored: &StoredDocument, write: &Write, value: &Value) -> bool {
+    let Write::Delta { body, .. } = write else { return true };
+    let reached = body.ops().ok().and_then(|ops| delta::apply(Some(&stored.value), &ops).ok());
+    reached.is_some_and(|reached| reached == *value)
 }
 
 fn unstorable(address: &Address) -> impl FnOnce(BodyError) -> CommitError {

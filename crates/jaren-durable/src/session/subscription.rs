@@ -11,7 +11,7 @@ use jaren_json::{Value, delta};
 use super::{Known, Session};
 use crate::{
     Address, At, Change, Commit, DocumentsQuery, Follower, Retention, Seq, SessionError, SessionId, Storage,
-    StorageErrorKind, StoredDocument, follow,
+    StorageErrorKind, StoredDocument,
 };
 
 /// One who follows a session, with all of its documents but those of bulk retention in memory.
@@ -195,8 +195,8 @@ impl Subscription {
         let from = self.session.head();
         let storage = self.session.storage.clone();
         let joined = join(storage, self.session.id.clone()).await?;
-        // With fewer commits it is another session of that name.
-        self.session = joined.filter(|session| session.head() > from).ok_or(SessionError::Removed)?;
+        let number = self.session.number();
+        self.session = joined.filter(|session| session.number() == number).ok_or(SessionError::Removed)?;
         self.follower = self.session.follow();
         Ok(Published::Gap { from, to: self.session.head() })
     }
@@ -218,15 +218,20 @@ impl fmt::Debug for Subscription {
 async fn join(storage: Arc<dyn Storage>, id: SessionId) -> Result<Option<Session>, SessionError> {
     loop {
         let Some(mut session) = Session::open(storage.clone(), id.clone()).await? else { return Ok(None) };
+        session.view.gather();
         session.load_all().await?;
         let Some(record) = storage.session(id.clone()).await? else { return Ok(None) };
+        if session.number() != Some(record.number) {
+            continue; // it was removed meanwhile, and another one has its name
+        }
         match session.catch_up(record.head).await {
             Ok(()) => {
                 session.view.complete_all();
                 return Ok(Some(session));
             }
-            // Pruned meanwhile, or removed and created anew.
+            // Pruned meanwhile, or removed.
             Err(SessionError::Storage(error)) if error.kind() == StorageErrorKind::NotRetained => {}
+            Err(SessionError::Removed) => {}
             Err(error) => return Err(error),
         }
     }
@@ -255,7 +260,7 @@ impl Session {
 
     /// Adopts the commits up to that one.
     async fn catch_up(&mut self, to: Seq) -> Result<(), SessionError> {
-        let mut follower = follow(self.storage.clone(), self.id.clone(), self.head());
+        let mut follower = self.follow();
         while self.head() < to {
             let commit = follower.next().await?;
             self.adopt(&commit)?;

@@ -13,9 +13,27 @@ use crate::{
 pub(super) struct View {
     documents: BTreeMap<Address, Option<StoredDocument>>,
     /// Families of which every living member is in `documents`.
-    families: Vec<(Scope, Arc<str>)>,
-    /// The session was created by this handle: every living document is in `documents`.
-    whole: bool,
+    families: BTreeSet<(Scope, Arc<str>)>,
+    /// What is in `documents` beside them.
+    reach: Reach,
+    /// Kinds that others wrote, and that whoever has this view never asked for: `reach` is not about them.
+    foreign: BTreeSet<(Scope, Arc<str>)>,
+}
+
+/// Which documents a view has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Reach {
+    /// Those that were read or written.
+    #[default]
+    Asked,
+    /// Every living one that is kept, because the session was created over this view. What others write later in families
+    /// that were never asked for stays away: it may be kept nowhere, and there may be ever more of it.
+    Created,
+    /// Those that were read so far of every living one: what others create belongs to them, and what they change of an
+    /// unread one is read with it.
+    Gathering,
+    /// Every living one, also what others write.
+    All,
 }
 
 /// What a view knows of an address.
@@ -37,12 +55,17 @@ impl<'a> Known<'a> {
 
 impl View {
     pub(super) fn of_new_session() -> Self {
-        Self { whole: true, ..Self::default() }
+        Self { reach: Reach::Created, ..Self::default() }
+    }
+
+    /// Declares that every living document will be in it.
+    pub(super) fn gather(&mut self) {
+        self.reach = Reach::Gathering;
     }
 
     /// Declares that every living document is in it.
     pub(super) fn complete_all(&mut self) {
-        self.whole = true;
+        self.reach = Reach::All;
         self.documents.retain(|_, known| known.is_some());
     }
 
@@ -54,7 +77,7 @@ impl View {
     pub(super) fn get(&self, address: &Address) -> Known<'_> {
         match self.documents.get(address) {
             Some(known) => known.as_ref().map_or(Known::Absent, Known::Living),
-            None if self.whole || self.knows_family_of(address) => Known::Absent,
+            None if self.covers(address) => Known::Absent,
             None => Known::Unread,
         }
     }
@@ -65,23 +88,59 @@ impl View {
     }
 
     pub(super) fn insert(&mut self, address: Address, document: Option<StoredDocument>) {
-        if document.is_none() && (self.whole || self.knows_family_of(&address)) {
+        if document.is_none() && self.covers(&address) {
             self.documents.remove(&address); // not being there says it, and costs nothing as members come and go
         } else {
             self.documents.insert(address, document);
         }
     }
 
-    fn knows_family_of(&self, address: &Address) -> bool {
-        address.key().is_some() && self.is_complete(address.scope(), address.kind())
+    /// Whether the document at the address is here if it lives.
+    fn covers(&self, address: &Address) -> bool {
+        match address.key() {
+            None => self.reaches(address.scope(), address.kind()),
+            Some(_) => self.is_complete(address.scope(), address.kind()),
+        }
+    }
+
+    fn reaches(&self, scope: Scope, kind: &str) -> bool {
+        matches!(self.reach, Reach::Created | Reach::All) && !holds(&self.foreign, scope, kind)
     }
 
     pub(super) fn is_complete(&self, scope: Scope, kind: &str) -> bool {
-        self.whole || self.families.iter().any(|(of, family)| *of == scope && &**family == kind)
+        self.reaches(scope, kind) || holds(&self.families, scope, kind)
     }
 
+    /// Declares that every living member of the family is in it, and that it stays so.
     pub(super) fn complete(&mut self, scope: Scope, kind: &str) {
-        self.families.push((scope, kind.into()));
+        let family = (scope, Arc::from(kind));
+        self.foreign.remove(&family);
+        self.families.insert(family);
+    }
+
+    /// Whether it takes over what others make of a document that it does not have.
+    fn takes(&mut self, address: &Address, revision: &Revision) -> bool {
+        let (scope, kind) = (address.scope(), address.kind());
+        let is_member = address.key().is_some();
+        match self.reach {
+            Reach::All => true,
+            _ if is_member && holds(&self.families, scope, kind) => true,
+            Reach::Asked => false,
+            Reach::Gathering => !matches!(revision, Revision::Delta { .. }),
+            Reach::Created if holds(&self.foreign, scope, kind) => false,
+            Reach::Created => {
+                // Of a family that handles keep it has members; a singleton is one document, if it is new here.
+                let takes = if is_member {
+                    self.members(scope, kind).next().is_some()
+                } else {
+                    matches!(revision, Revision::Base { .. })
+                };
+                if !takes {
+                    self.foreign.insert((scope, kind.into()));
+                }
+                takes
+            }
+        }
     }
 
     /// The known living members of a family in key order.
@@ -116,6 +175,9 @@ impl View {
 
     fn adopt_change(&mut self, commit: &Commit, change: &Change) -> Result<(), StorageError> {
         let Change { address, retention, created, revision } = change;
+        if !self.documents.contains_key(address) && !self.takes(address, revision) {
+            return Ok(()); // it is read when it is asked for
+        }
         let corrupt = |error| StorageError::corrupt(address, error);
         let document = match revision {
             Revision::Retired => None,
@@ -124,8 +186,7 @@ impl View {
                 Some(replay.finish(address.clone(), *retention, *created))
             }
             Revision::Delta { body, .. } => match self.get(address) {
-                Known::Unread => return Ok(()), // and need not be
-                Known::Absent => {
+                Known::Unread | Known::Absent => {
                     let message = format!("the change log changes {address}, which does not live");
                     let kind = StorageErrorKind::Corrupt;
                     return Err(StorageError::new(kind, Retry::Never, "refresh a session", message));
@@ -140,4 +201,8 @@ impl View {
         self.insert(address.clone(), document);
         Ok(())
     }
+}
+
+fn holds(kinds: &BTreeSet<(Scope, Arc<str>)>, scope: Scope, kind: &str) -> bool {
+    kinds.iter().any(|(of, known)| *of == scope && &**known == kind)
 }

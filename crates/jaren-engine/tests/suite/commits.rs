@@ -8,8 +8,7 @@ use jaren_engine::{Drive, Failure, Policy, Start, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
 
-use crate::faulty::Faulty;
-use crate::support::{World, chain, done, fork, waiting, workflow};
+use crate::support::{World, chain, done, failing, fork, waiting, workflow};
 
 /// The snapshot after each commit, by its generation.
 async fn saved(storage: &Arc<dyn Storage>, commits: u64) -> Vec<Value> {
@@ -29,11 +28,11 @@ async fn saved(storage: &Arc<dyn Storage>, commits: u64) -> Vec<Value> {
 #[tokio::test]
 async fn a_sequential_step_costs_one_commit() {
     for steps in [1u16, 10, 100] {
-        let storage = Faulty::new(None);
+        let storage = failing();
         let world = World::over(storage.clone());
         let result = world.run(&chain(steps.into()), value!(0)).await.unwrap();
         assert_eq!(result, done(Value::from(steps)));
-        assert_eq!(storage.commits(), usize::from(steps) + 1, "the start, and one a step");
+        assert_eq!(storage.groups(), usize::from(steps) + 1, "the start, and one a step");
     }
 }
 
@@ -81,7 +80,7 @@ async fn what_completes_while_a_commit_is_in_flight_joins_the_next() {
         "begin": { "work": { "dag": dag }, "then": "end" }, "end": { "final": true }
     }));
 
-    let storage = Faulty::new(None);
+    let storage = failing();
     let world = World::over(storage.clone());
     let mut tasks = Tasks::new();
     let all = Arc::new(tokio::sync::Barrier::new(WIDTH));
@@ -97,15 +96,15 @@ async fn what_completes_while_a_commit_is_in_flight_joins_the_next() {
         }
     });
     let mut run = world.engine_with(tasks).start(Start::new(document, value!(1)).id("r")).await.unwrap();
-    let before = storage.commits();
+    let before = storage.groups();
     // No commit gets through until all tasks have ended.
-    let held = storage.gate.forget_permits(usize::MAX >> 4);
+    let held = storage.hold_groups().await;
     let driving = tokio::spawn(async move { run.drive(Drive::new()).await.unwrap() });
     ended.notified().await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    storage.gate.add_permits(held);
+    drop(held);
     driving.await.unwrap();
-    assert!(storage.commits() - before <= 2, "{} commits for {WIDTH} nodes", storage.commits() - before);
+    assert!(storage.groups() - before <= 2, "{} commits for {WIDTH} nodes", storage.groups() - before);
 }

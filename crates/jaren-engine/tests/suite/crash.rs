@@ -2,14 +2,12 @@
 //! that of the undisturbed run, and a task whose completion was durable never runs again.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use jaren_durable::Storage;
+use jaren_durable_kit::faults::Fault;
 use jaren_engine::{Drive, Engine, EngineError, Event, Policy, Start, Status};
 use jaren_json::{Value, value};
 
-use crate::faulty::{Fault, Faulty};
-use crate::support::{Log, World, chain, fork, observed, waiting, work, workflow};
+use crate::support::{Log, World, chain, failing, failing_at, fork, observed, waiting, work, workflow};
 
 const RUN: &str = "r";
 
@@ -48,16 +46,16 @@ fn documents() -> Vec<Value> {
 
 #[tokio::test]
 async fn every_commit_may_fail() {
-    const FAULTS: [Fault; 5] =
-        [Fault::DiesBefore, Fault::DiesAfter, Fault::ReplyLost, Fault::NotWritten, Fault::Refused];
     for policy in [Policy::Coalesced, Policy::EverySavePoint] {
         for document in documents() {
-            let storage = Faulty::new(None);
+            let storage = failing();
             let world = World::over(storage.clone());
             let expected =
                 whole(&world.engine().with_policy(policy), &document, &Log::default()).await.unwrap();
-            let commits = storage.commits();
-            for (fault, at) in FAULTS.into_iter().flat_map(|fault| (1..=commits).map(move |at| (fault, at))) {
+            let commits = storage.groups();
+            for (fault, at) in
+                Fault::MATRIX.into_iter().flat_map(|fault| (1..=commits).map(move |at| (fault, at)))
+            {
                 let found = disturbed(policy, &document, at, fault).await;
                 assert_eq!(found, expected, "{policy:?}, commit {at} {fault:?} of {document}");
             }
@@ -66,14 +64,14 @@ async fn every_commit_may_fail() {
 }
 
 async fn disturbed(policy: Policy, document: &Value, at: usize, fault: Fault) -> Value {
-    let storage = Faulty::new(Some((at, fault)));
+    let storage = failing_at(at, fault);
     let log = Log::default();
     let world = World::over(storage.clone());
     let first = whole(&world.engine().with_policy(policy), document, &log).await;
-    let dies = matches!(fault, Fault::DiesBefore | Fault::DiesAfter);
+    let dies = fault.kills();
     // What may be settled by reading is settled by the engine itself.
     assert_eq!(first.is_err(), dies, "{first:?}");
-    let world = World::over(storage.inner.clone() as Arc<dyn Storage>);
+    let world = World::over(storage.survivor());
     let result = match first {
         Ok(result) => result,
         Err(_) => whole(&world.engine().with_policy(policy), document, &log).await.unwrap(),
@@ -118,7 +116,7 @@ async fn a_task_that_runs_again_is_noticed() {
 #[tokio::test]
 async fn a_store_that_stays_dead_is_told_as_such() {
     for at in 1..=4 {
-        let world = World::over(Faulty::new(Some((at, Fault::DiesBefore))));
+        let world = World::over(failing_at(at, Fault::DiesBefore));
         let error = whole(&world.engine(), &chain(3), &Log::default()).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (jaren_engine::ErrorKind::Storage, "JF2009"));
     }

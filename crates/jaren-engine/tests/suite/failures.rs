@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use jaren_durable_kit::faults::Fault;
 use jaren_engine::{
     Drive, ErrorKind, Event, Failure, Observer, Record, Retries, Retry, RunStatus, Start, Status,
     TaskContext, Tasks,
@@ -11,8 +12,7 @@ use jaren_engine::{
 use jaren_host::{Clock, Timestamp};
 use jaren_json::{Value, value};
 
-use crate::faulty::{Fault, Faulty};
-use crate::support::{World, chain, done, work, workflow};
+use crate::support::{World, chain, done, failing_at, work, workflow};
 
 fn one(task: &str) -> Value {
     workflow(value!({ "begin": work(task, "end"), "end": { "final": true } }))
@@ -123,7 +123,7 @@ async fn a_panicking_observer_does_not_matter() {
 
 #[tokio::test]
 async fn an_answer_that_the_store_does_not_take_is_a_stored_failure() {
-    let world = World::over(Faulty::new(Some((2, Fault::Unstorable))));
+    let world = World::over(failing_at(2, Fault::Unstorable));
     let mut run = world.engine().start(Start::new(chain(2), value!(1)).id("r")).await.unwrap();
     let error = run.drive(Drive::new()).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Storage, "JE0007"));

@@ -7,7 +7,6 @@ mod core;
 mod crash;
 mod events;
 mod failures;
-mod faulty;
 mod interrupt;
 mod orders;
 mod rebinding;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jaren_durable::Storage;
+use jaren_durable_kit::faults::Fault;
 use jaren_engine::{
     CancellationToken, Drive, EngineError, ErrorKind, Event, Failure, Rebind, RunStatus, Start, Status,
     TaskContext, Tasks,
@@ -11,8 +11,7 @@ use jaren_engine::{
 use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
-use crate::faulty::{Fault, Faulty};
-use crate::support::{World, done, fork, waiting, work, workflow};
+use crate::support::{World, done, failing, failing_at, fork, waiting, work, workflow};
 
 /// The document with another revision, and with this done to the states.
 fn revised(document: &Value, change: impl FnOnce(jaren_json::Object) -> jaren_json::Object) -> Value {
@@ -279,25 +278,23 @@ async fn a_parked_drive_takes_the_new_document() {
 /// whole, and goes on with it.
 #[tokio::test]
 async fn the_commit_of_a_rebinding_may_fail() {
-    const FAULTS: [Fault; 5] =
-        [Fault::DiesBefore, Fault::DiesAfter, Fault::ReplyLost, Fault::NotWritten, Fault::Refused];
     let new = revised(&waiting(), |states| {
         states.with(
             "wait",
             value!({ "on": [{ "event": "ok", "to": "end" }], "after": { "ms": 5, "to": "late" } }),
         )
     });
-    let untouched = Faulty::new(None);
+    let untouched = failing();
     World::over(untouched.clone()).run(&waiting(), value!(1)).await.unwrap();
-    let at = untouched.commits() + 1;
-    for fault in FAULTS {
-        let storage = Faulty::new(Some((at, fault)));
+    let at = untouched.groups() + 1;
+    for fault in Fault::MATRIX {
+        let storage = failing_at(at, fault);
         let world = World::over(storage.clone());
         world.run(&waiting(), value!(1)).await.unwrap();
         let rebound = world.engine().rebind("r", rebind(new.clone())).await;
-        let dies = matches!(fault, Fault::DiesBefore | Fault::DiesAfter);
+        let dies = fault.kills();
         assert_eq!(rebound.is_err(), dies, "{fault:?}: {rebound:?}");
-        let world = World::over(storage.inner.clone() as Arc<dyn Storage>);
+        let world = World::over(storage.survivor());
         let view = world.view("r").await;
         let happened = fault != Fault::DiesBefore;
         assert_eq!(
@@ -316,9 +313,9 @@ async fn the_commit_of_a_rebinding_may_fail() {
 /// Its reply is lost, and before it can look another rebinding follows it: that one stays.
 #[tokio::test]
 async fn a_rebinding_whose_reply_is_lost_is_not_laid_over_a_later_one() {
-    let untouched = Faulty::new(None);
+    let untouched = failing();
     World::over(untouched.clone()).run(&waiting(), value!(1)).await.unwrap();
-    let storage = Faulty::new(Some((untouched.commits() + 1, Fault::ReplyLost)));
+    let storage = failing_at(untouched.groups() + 1, Fault::ReplyLost);
     let world = World::over(storage.clone());
     world.run(&waiting(), value!(1)).await.unwrap();
     let to = |event: &str| {
@@ -326,14 +323,14 @@ async fn a_rebinding_whose_reply_is_lost_is_not_laid_over_a_later_one() {
         revised(&waiting(), |states| states.with("wait", wait))
     };
     let (first, second) = (to("first"), to("second"));
-    let held = storage.replies.forget_permits(usize::MAX >> 4);
+    let held = storage.hold_replies().await;
     let (engine, document) = (world.engine(), first.clone());
     let slow = tokio::spawn(async move { engine.rebind("r", rebind(document)).await });
     while world.view("r").await.rebinds.is_empty() {
         tokio::task::yield_now().await;
     }
     world.engine().rebind("r", rebind(second.clone())).await.unwrap();
-    storage.replies.add_permits(held);
+    drop(held);
     let rebound = slow.await.unwrap().unwrap();
     let view = world.view("r").await;
     assert_eq!(view.document, second);

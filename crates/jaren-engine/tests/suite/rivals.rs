@@ -6,8 +6,7 @@ use jaren_engine::{Drive, ErrorKind, Event, Failure, Start, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tokio::sync::{Notify, Semaphore};
 
-use crate::faulty::Faulty;
-use crate::support::{World, chain, done, waiting};
+use crate::support::{World, chain, done, failing, waiting};
 
 #[tokio::test]
 async fn the_engine_that_lost_its_claim_commits_nothing_more() {
@@ -61,20 +60,20 @@ async fn gather() {
 
 #[tokio::test]
 async fn a_claim_that_the_old_holder_outruns_is_made_again() {
-    let storage = Faulty::new(None);
+    let storage = failing();
     let (world, begun) = (World::over(storage.clone()), Arc::new(Notify::new()));
     let (tasks, go) = stalling(&world, &begun);
     let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).id("r")).await.unwrap();
     let old = tokio::spawn(async move { run.drive(Drive::new()).await });
     begun.notified().await;
     // The old one's next save and then the rival's claim come to the gate.
-    let held = storage.gate.forget_permits(usize::MAX >> 4);
+    let held = storage.hold_groups().await;
     go.add_permits(1);
     gather().await;
     let mut rival = world.engine().open("r").await.unwrap();
     let rival = tokio::spawn(async move { rival.drive(Drive::new()).await });
     gather().await;
-    storage.gate.add_permits(held);
+    drop(held);
     assert_eq!(rival.await.unwrap().unwrap(), done(value!(102)));
     go.add_permits(10);
     assert_eq!(old.await.unwrap().unwrap_err().code(), "JF2014");
@@ -83,12 +82,12 @@ async fn a_claim_that_the_old_holder_outruns_is_made_again() {
 
 #[tokio::test]
 async fn a_drive_that_was_dropped_in_a_commit_does_not_fence_the_next_one() {
-    let storage = Faulty::new(None);
+    let storage = failing();
     let (world, begun) = (World::over(storage.clone()), Arc::new(Notify::new()));
     let (tasks, go) = stalling(&world, &begun);
     let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).id("r")).await.unwrap();
     go.add_permits(10);
-    let held = storage.gate.forget_permits(usize::MAX >> 4);
+    let held = storage.hold_groups().await;
     tokio::select! {
         biased;
         ended = run.drive(Drive::new()) => panic!("its commit waits at the gate: {ended:?}"),
@@ -96,7 +95,7 @@ async fn a_drive_that_was_dropped_in_a_commit_does_not_fence_the_next_one() {
     }
     let again = tokio::spawn(async move { run.drive(Drive::new()).await });
     gather().await;
-    storage.gate.add_permits(held);
+    drop(held);
     assert_eq!(again.await.unwrap().unwrap(), done(value!(300)));
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jaren_durable::{MemoryStorage, Storage};
+use jaren_durable_kit::faults::{Fault, Faults};
 use jaren_engine::{
     Drive, Engine, EngineError, Failure, Record, Retries, RunView, Start, Status, TaskContext, Tasks,
 };
@@ -84,6 +85,16 @@ impl World {
         let mut run = self.engine().start(Start::new(document.clone(), input).id("r")).await.unwrap();
         run.drive(Drive::new().without_timers()).await
     }
+}
+
+/// A store in memory that fails when it is told to.
+pub(crate) fn failing() -> Arc<Faults> {
+    Faults::new(Arc::new(MemoryStorage::new()))
+}
+
+/// One whose commit of that number, counted from 1, fails so.
+pub(crate) fn failing_at(number: usize, fault: Fault) -> Arc<Faults> {
+    Faults::at(Arc::new(MemoryStorage::new()), number, fault)
 }
 
 pub(crate) fn done(result: Value) -> Status {

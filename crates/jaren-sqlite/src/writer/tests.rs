@@ -194,7 +194,12 @@ fn a_panic_in_a_commit_stops_all_writing_and_holds_nothing() {
         drop(other);
         runtime.block_on(writer.close());
         assert!(!folder.path().join("test.db-wal").exists(), "the last connection was closed");
-        let closed = runtime.block_on(writer.claim(Claim::new(vec!["k".into()], "me", 1, vec!["t".into()])));
+        let closed = runtime.block_on(writer.claim(Claim::new(
+            vec!["k".into()],
+            "me",
+            Duration::from_millis(1),
+            vec!["t".into()],
+        )));
         assert_eq!(closed.unwrap_err().kind(), StorageErrorKind::Closed);
     }
 }
@@ -244,7 +249,13 @@ fn a_claim_is_made_in_one_transaction_with_what_waits_beside_it() {
     let (applied, outcomes) = oneshot::channel();
     let claims = ["t1", "t2"].map(|token| {
         let (answer, jobs) = oneshot::channel();
-        (Ask::Claim { claim: Claim::new(vec!["k".into()], "me", 1000, vec![token.into()]), answer }, jobs)
+        (
+            Ask::Claim {
+                claim: Claim::new(vec!["k".into()], "me", Duration::from_secs(1), vec![token.into()]),
+                answer,
+            },
+            jobs,
+        )
     });
     let [(first, got), (second, rest)] = claims;
     writer.answer(vec![Ask::Apply { batches: vec![enqueue], answer: applied }, first, second]);
