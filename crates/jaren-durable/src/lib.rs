@@ -83,6 +83,6 @@ pub use session::{
     Publication, Published, PublishedDocument, Receipt, RecordError, Refreshed, Session, SessionError,
     Started, Subscription, TasksQuery, subscribe,
 };
-pub use storage::{Answer, BoxFuture, Storage};
+pub use storage::{Answer, BoxFuture, IntoStorage, Storage};
 pub use task::{Abort, Task, TaskError, TaskOutcome, TaskState};
 pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Removal, Size, Upkeep, prune_all, remove_all};

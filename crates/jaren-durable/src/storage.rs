@@ -17,6 +17,30 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// What a storage's method returns.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StorageError>>;
 
+/// What becomes a shared storage: one that nobody else has, or one that is shared already.
+pub trait IntoStorage {
+    /// The shared storage.
+    fn into_storage(self) -> Arc<dyn Storage>;
+}
+
+impl<S: Storage> IntoStorage for S {
+    fn into_storage(self) -> Arc<dyn Storage> {
+        Arc::new(self)
+    }
+}
+
+impl<S: Storage> IntoStorage for Arc<S> {
+    fn into_storage(self) -> Arc<dyn Storage> {
+        self
+    }
+}
+
+impl IntoStorage for Arc<dyn Storage> {
+    fn into_storage(self) -> Arc<dyn Storage> {
+        self
+    }
+}
+
 /// Where sessions are kept. Used as `Arc<dyn Storage>`.
 ///
 /// Dropping a future of `apply` leaves each batch wholly applied or not applied at all; whoever dropped it must
