@@ -122,7 +122,7 @@ impl Folder {
         // A program killed while it created the store leaves a file without a schema: there is no run in it.
         let storage: Arc<dyn Storage> = Arc::new(SqliteStorage::open_read_only(self.store()).ok()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(RunView::load(&storage, RUN)).expect("a killed run can be read")
+        runtime.block_on(RunView::load(&*storage, RUN)).expect("a killed run can be read")
     }
 
     /// What the tasks wrote so far, whole lines only: a killed task may have written half of one.

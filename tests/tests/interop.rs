@@ -16,7 +16,7 @@ use std::task::Poll;
 use jaren::durable::{MemoryStorage, Storage};
 use jaren::engine::core::{RunError, SavePoint};
 use jaren::engine::port::{BoxFuture, Call, CheckpointStore, Outcome, StoreError, Workflows};
-use jaren::engine::{Drive, Engine, Failure, Policy, RunView, Start, TaskContext, Tasks};
+use jaren::engine::{CommitPolicy, Drive, Engine, Failure, RunView, Start, TaskContext, Tasks};
 use jaren::host::{ManualClock, Timestamp};
 use jaren::json::{ObjectBuilder, ReadOptions, Value, read, value};
 use jaren_durable_kit::faults::{Fault, Faults};
@@ -187,14 +187,14 @@ async fn stored(subject: &Subject) -> Vec<(usize, Value)> {
     let start = subject.steps.first().and_then(|step| step.get("now")?.as_i64()).unwrap_or(0);
     let engine = Engine::new(slow, tasks())
         .with_clock(Arc::new(ManualClock::new(Timestamp::from_millis(start))))
-        .with_policy(Policy::EverySavePoint);
-    let start = Start::new(subject.document.clone(), subject.input.clone()).id(RUN);
+        .with_commit_policy(CommitPolicy::EverySavePoint);
+    let start = Start::new(subject.document.clone(), subject.input.clone()).with_id(RUN);
     let Ok(mut run) = engine.start(start).await else { return Vec::new() };
     let mut saved = Vec::new();
-    let mut driving = Box::pin(run.drive(Drive::new().without_timers()));
+    let mut driving = Box::pin(run.drive_with(Drive::new().without_timers()));
     loop {
         let ended = std::future::poll_fn(|cx| Poll::Ready(driving.as_mut().poll(cx).is_ready())).await;
-        let view = RunView::load(&memory, RUN).await.expect("it can be read").expect("it is there");
+        let view = RunView::load(&*memory, RUN).await.expect("it can be read").expect("it is there");
         let snapshot = view.published().expect("it can be published");
         if saved.last() != Some(&snapshot) {
             saved.push(snapshot);

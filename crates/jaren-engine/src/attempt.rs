@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_host::{Clock, Random, SystemClock, SystemRandom};
-use jaren_json::{Str, Value};
+use jaren_json::Value;
 use tokio::sync::watch;
 use tracing::{Instrument, Span};
 
@@ -109,7 +109,7 @@ impl Execution {
         let Some(pause) = policy.and_then(|policy| policy.pause(retry, &failure, &*lent.random)) else {
             return Some(failure);
         };
-        let (state, node) = (Str::from(&*self.context.state), Str::from(&*self.context.node));
+        let (state, node) = (self.context.state.clone(), self.context.node.clone());
         let (visit, attempt) = (self.context.visit, self.context.attempt);
         lent.teller.tell(&Record::Retry {
             state: state.clone(),

@@ -3,13 +3,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use jaren_durable::Retry;
 use jaren_host::Timestamp;
 use jaren_json::{Str, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::attempt::Lent;
 use crate::core::Record;
-use crate::failure::{Failure, Retry};
+use crate::failure::Failure;
 use crate::resources::{Need, Resources};
 
 /// What a handler knows about the call, beside its `with` and its input.
@@ -17,19 +18,19 @@ use crate::resources::{Need, Resources};
 #[non_exhaustive]
 pub struct TaskContext {
     /// The run's id.
-    pub run: Arc<str>,
+    pub run: Str,
     /// The qualified state that the task works for, like `/states/pay`; empty in a stand-alone dag.
-    pub state: Arc<str>,
+    pub state: Str,
     /// How many times the run has entered that state, this time included.
     pub visit: u64,
     /// The dag node; `task` for a work state that names a task directly.
-    pub node: Arc<str>,
+    pub node: Str,
     /// The task's registered name.
-    pub task: Arc<str>,
+    pub task: Str,
     /// The canonical activation key `[run, state, visit]`: the same after a crash and for every attempt, another one on
     /// the next visit. Give it to the outside system that must not act twice. In a dag all nodes of one activation
     /// share it.
-    pub key: Arc<str>,
+    pub key: Str,
     /// 1 for the first time that this handle starts the node in this visit, and one more for each retry; not stored, so
     /// a new process starts at 1.
     pub attempt: u32,
@@ -74,9 +75,9 @@ impl TaskContext {
     pub fn progress(&self, value: impl Into<Value>) {
         if self.lent.teller.is_watched() {
             self.lent.teller.tell(&Record::Progress {
-                state: Str::from(&*self.state),
+                state: self.state.clone(),
                 visit: self.visit,
-                node: Str::from(&*self.node),
+                node: self.node.clone(),
                 attempt: self.attempt,
                 value: value.into(),
             });

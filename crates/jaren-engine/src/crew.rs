@@ -96,7 +96,7 @@ impl Crew {
     pub(crate) fn start(
         &mut self,
         tasks: &Tasks,
-        run: &Arc<str>,
+        run: &Str,
         call: StartTask,
         attempt: u32,
         lent: &Arc<Lent>,
@@ -227,20 +227,19 @@ fn poll_ended(tasks: &mut JoinSet<Ended>, cx: &mut Context<'_>) -> Option<Ended>
 
 /// What the handler of a call is told.
 fn context(
-    run: &Arc<str>,
+    run: &Str,
     call: &StartTask,
     attempt: u32,
     cancel: CancellationToken,
     lent: &Arc<Lent>,
 ) -> TaskContext {
-    let shared = |text: &Str| Arc::from(text.as_str());
     TaskContext {
-        run: Arc::clone(run),
-        state: shared(&call.state),
+        run: run.clone(),
+        state: call.state.clone(),
         visit: call.visit,
-        node: shared(&call.id),
-        task: shared(&call.task),
-        key: shared(&call.key),
+        node: call.id.clone(),
+        task: call.task.clone(),
+        key: call.key.clone(),
         attempt,
         deadline: None,
         cancel,

@@ -6,17 +6,20 @@
 //! | `jaren.run.definition` | `{document, attachment, flags}`: what the run was started with, or is bound to since |
 //! | `jaren.run.rebinds` | who bound the run to another document, when and why, in order; absent while nobody has |
 //! | `jaren.run.holder` | `{token, generation, at}`: who claimed the run last, so that a lost reply can be settled |
-//! | `jaren.run.failure` | why the last attempt failed; absent while one is under way or went well |
+//! | `jaren.run.failure` | why the last drive failed; absent while one is under way or went well |
 //! | `jaren.run.inbox[id]` | `{event, at}`: an event that no wait has met yet |
+//! | `jaren.run.inbox.size` | `{events, bytes}`: how much that is; absent while no event has come |
 //! | `jaren.run.receipt[id]` | `{type, digest, at, accepted, generation}`: what became of an event |
 //!
 //! The labels are `status` (`running`, `waiting`, `done`, `failed`) and `revision`.
 
-use jaren_durable::{Family, Singleton};
+use std::fmt;
+
+use jaren_durable::{Family, Retry, Singleton};
 use jaren_host::Timestamp;
 use jaren_json::{Object, Str, Value, value};
 
-use crate::core::{Cause, RunError, Status};
+use crate::core::{Cause, RunError, SnapshotStatus};
 use crate::error::EngineError;
 use crate::failure::Failure;
 use crate::numbers;
@@ -30,7 +33,10 @@ pub(crate) const HOLDER: Singleton = Singleton::new("jaren.run.holder", 1);
 pub(crate) const FAILURE: Singleton = Singleton::new("jaren.run.failure", 1);
 pub(crate) const REBINDS: Singleton = Singleton::new("jaren.run.rebinds", 1);
 pub(crate) const INBOX: Family = Family::new("jaren.run.inbox", 1);
-pub(crate) const RECEIPT: Family = Family::new("jaren.run.receipt", 1);
+/// `{events, bytes}`.
+pub(crate) const INBOX_SIZE: Singleton = Singleton::new("jaren.run.inbox.size", 1);
+/// There are ever more of them, and a drive reads none.
+pub(crate) const RECEIPT: Family = Family::new("jaren.run.receipt", 1).unkept();
 
 pub(crate) const STATUS_LABEL: &str = "status";
 pub(crate) const REVISION_LABEL: &str = "revision";
@@ -48,7 +54,7 @@ pub enum RunStatus {
     Waiting,
     /// It is done.
     Done,
-    /// Its last attempt failed. Driving it again runs the failed node again.
+    /// Its last drive failed. Driving it again runs the failed node again.
     Failed,
     /// One that this release does not know: a newer one wrote it. The run can be read, and not driven.
     Unknown,
@@ -73,12 +79,12 @@ impl RunStatus {
     }
 }
 
-impl From<Status> for RunStatus {
-    fn from(status: Status) -> Self {
+impl From<SnapshotStatus> for RunStatus {
+    fn from(status: SnapshotStatus) -> Self {
         match status {
-            Status::Running => RunStatus::Running,
-            Status::Waiting => RunStatus::Waiting,
-            Status::Done => RunStatus::Done,
+            SnapshotStatus::Running => RunStatus::Running,
+            SnapshotStatus::Waiting => RunStatus::Waiting,
+            SnapshotStatus::Done => RunStatus::Done,
         }
     }
 }
@@ -114,19 +120,20 @@ impl Definition {
     }
 }
 
-/// Why the last attempt of a run failed, as it is stored.
+/// Why a run failed, as it is stored: how its last drive ended.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RunFailure {
-    /// The format's code, `JF2006` for a failed node.
-    pub code: String,
+    /// The format's code, `JF2006` for a failed node; `JE0007` if the store does not take what the run has come to.
+    pub code: Str,
     /// The whole text, for a person.
-    pub message: String,
+    pub message: Str,
     /// Where in the document.
-    pub pointer: Option<String>,
+    pub pointer: Option<Str>,
     /// The qualified state.
-    pub state: Option<String>,
+    pub state: Option<Str>,
     /// The dag node.
-    pub node: Option<String>,
+    pub node: Option<Str>,
     /// What the task said, if a task failed.
     pub failure: Option<Failure>,
     /// When.
@@ -162,12 +169,17 @@ impl RunFailure {
         }
     }
 
+    /// May the run be driven again, in the opinion of the task that failed?
+    pub fn retry(&self) -> Retry {
+        self.failure.as_ref().map_or(Retry::Unknown, |failure| failure.retry)
+    }
+
     pub(crate) fn to_value(&self) -> Value {
-        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+        let text = |text: &Option<Str>| text.clone().map_or(Value::Null, Value::String);
         let failure = self.failure.as_ref().map(jaren_json::to_value);
         let members = [
-            ("code", Value::from(&*self.code)),
-            ("message", Value::from(&*self.message)),
+            ("code", Value::String(self.code.clone())),
+            ("message", Value::String(self.message.clone())),
             ("pointer", text(&self.pointer)),
             ("state", text(&self.state)),
             ("node", text(&self.node)),
@@ -179,7 +191,7 @@ impl RunFailure {
     }
 
     pub(crate) fn read(value: &Value) -> Option<Self> {
-        let text = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(Str::from);
         let failure = value.get("failure").filter(|failure| !failure.is_null());
         Some(RunFailure {
             code: text("code")?,
@@ -192,6 +204,22 @@ impl RunFailure {
         })
     }
 }
+
+/// `CODE: message (state /states/pay, node charge)`: as much of it as is known.
+impl fmt::Display for RunFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        match (&self.state, &self.node) {
+            (Some(state), Some(node)) => write!(f, " (state {state}, node {node})"),
+            (Some(state), None) => write!(f, " (state {state})"),
+            (None, Some(node)) => write!(f, " (node {node})"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// So that a host which has nothing else to do about it can pass it on with `?`.
+impl std::error::Error for RunFailure {}
 
 /// `{token, generation, at}`.
 pub(crate) fn holder(token: &str, generation: u64, at: Timestamp) -> Value {

@@ -5,15 +5,15 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jaren_durable::{Session, SessionId, Storage};
+use jaren_durable::{IntoStorage, Session, SessionId, Storage};
 use jaren_flow::workflow::Workflow;
 use jaren_host::{Clock, Ids, Random, SortableIds, SystemClock, SystemRandom};
-use jaren_json::Value;
+use jaren_json::{Str, Value};
 
 use crate::core::{CONCURRENCY, RunState};
 use crate::difference;
 use crate::documents::{Definition, RUN_KIND, SNAPSHOT};
-use crate::drive::{Attempts, Pilot, Policy};
+use crate::drive::{Attempts, CommitPolicy, Pilot};
 use crate::error::EngineError;
 use crate::limits;
 use crate::load;
@@ -34,7 +34,7 @@ pub(crate) struct Inner {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) resources: Resources,
-    pub(crate) policy: Policy,
+    pub(crate) policy: CommitPolicy,
     pub(crate) grace: Duration,
     pub(crate) concurrency: NonZeroUsize,
     compiled: Compiled,
@@ -49,7 +49,7 @@ impl Inner {
         if let Some(workflow) = self.compiled.find(document) {
             return Ok(workflow);
         }
-        let workflow = Workflow::compile(document, &self.tasks)?;
+        let workflow = Workflow::compile(document, &self.tasks).map_err(EngineError::of_report)?;
         self.compiled.keep(document, &workflow);
         Ok(workflow)
     }
@@ -92,12 +92,13 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine with the system's clock and random ids.
-    pub fn new(storage: Arc<dyn Storage>, tasks: Tasks) -> Self {
+    /// An engine with the system's clock and random ids, over a storage of its own or one that is shared.
+    pub fn new(storage: impl IntoStorage, tasks: Tasks) -> Self {
+        let storage = storage.into_storage();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids = Arc::new(SortableIds::system());
         let random = Arc::new(SystemRandom);
-        let (policy, resources, grace) = (Policy::default(), Resources::new(), GRACE);
+        let (policy, resources, grace) = (CommitPolicy::default(), Resources::new(), GRACE);
         let (concurrency, compiled) = (CONCURRENCY, Compiled::default());
         let inner =
             Inner { storage, tasks, clock, ids, random, resources, policy, grace, concurrency, compiled };
@@ -130,8 +131,9 @@ impl Engine {
     }
 
     /// The same with another policy of what one commit carries.
+    #[doc(hidden)]
     #[must_use]
-    pub fn with_policy(self, policy: Policy) -> Self {
+    pub fn with_commit_policy(self, policy: CommitPolicy) -> Self {
         self.changed(|inner| inner.policy = policy)
     }
 
@@ -142,16 +144,15 @@ impl Engine {
         self.changed(|inner| inner.grace = grace)
     }
 
-    /// The same with another bound on the tasks of one run that are under way at once, at least one
+    /// The same with another bound on the tasks of one run that are under way at once
     /// ([`CONCURRENCY`](crate::core::CONCURRENCY) by default).
     ///
     /// Nodes of a dag that are ready beyond it wait in the order in which they became ready, ties in document order,
     /// and their inputs are not assembled before it is their turn: so a dag of any size takes memory for what runs.
     /// Many runs at once are bounded by whoever drives them.
     #[must_use]
-    pub fn with_concurrency(self, tasks: usize) -> Self {
-        let concurrency = NonZeroUsize::new(tasks).unwrap_or(NonZeroUsize::MIN);
-        self.changed(|inner| inner.concurrency = concurrency)
+    pub fn with_concurrency(self, tasks: NonZeroUsize) -> Self {
+        self.changed(|inner| inner.concurrency = tasks)
     }
 
     fn changed(self, change: impl FnOnce(&mut Inner)) -> Self {
@@ -171,27 +172,24 @@ impl Engine {
     /// If a run of that id exists, it is that run when the document and the input are the same
     /// ([`Run::is_new`] tells), and else an error of kind [`Changed`](crate::ErrorKind::Changed).
     pub async fn start(&self, start: Start) -> Result<Run, EngineError> {
-        let run: Arc<str> = match &start.id {
-            Some(id) => id.as_str().into(),
+        let run: Str = match &start.id {
+            Some(id) => id.clone(),
             None => self.inner.ids.mint("run").into(),
         };
         self.start_as(&run, start).await.map_err(|error| error.of_run(&run))
     }
 
-    async fn start_as(&self, run: &Arc<str>, start: Start) -> Result<Run, EngineError> {
+    async fn start_as(&self, run: &Str, start: Start) -> Result<Run, EngineError> {
         let inner = &self.inner;
         let Start { document, input, attachment, .. } = start;
-        if !attachment.is_json() {
-            return Err(EngineError::invalid("the attachment holds a number that is not JSON"));
-        }
         let workflow = inner.compile(&document)?;
-        if let Some(defect) = limits::defect(&input) {
-            return Err(EngineError::invalid(format!("the run's input {defect}")));
-        }
+        limits::check("the run's input", &input)?;
+        limits::check("the attachment", &attachment)?;
         let session_id = session_id(run)?;
         let revision = document.get("revision").and_then(Value::as_str).unwrap_or_default().to_owned();
         let now = numbers::to_statechart(inner.clock.now());
-        let state = RunState::start(workflow, run, input.clone(), Some(now))?;
+        let state =
+            RunState::start(workflow, run, input.clone(), Some(now)).map_err(EngineError::of_start)?;
         let state = state.with_concurrency(inner.concurrency);
         let session = Session::create(inner.storage.clone(), session_id.clone(), RUN_KIND);
         let mut pilot = Pilot::new(inner.clone(), run.clone(), session, state, None, Attempts::default());
@@ -201,7 +199,7 @@ impl Engine {
             return Ok(Run::created(self.clone(), run.clone(), definition.attachment, pilot));
         }
         // There is a run of that id, from before or from just now.
-        match Session::open(inner.storage.clone(), session_id).await? {
+        match Session::open(inner.storage.clone(), session_id).await.map_err(EngineError::of_storage)? {
             Some(session) => self.adopt(session, &definition.document, &input).await,
             None => Err(EngineError::not_found(run)),
         }
@@ -227,14 +225,15 @@ impl Engine {
     /// [`Document`](crate::ErrorKind::Document) (JF0018, JF0019); a run that is done opens all the same.
     pub async fn open(&self, run: &str) -> Result<Run, EngineError> {
         let opened = async {
-            let session = Session::open(self.inner.storage.clone(), session_id(run)?).await?;
+            let session = Session::open(self.inner.storage.clone(), session_id(run)?).await;
+            let session = session.map_err(EngineError::of_storage)?;
             self.opened(session.ok_or_else(|| EngineError::not_found(run))?).await
         };
         opened.await.map_err(|error| error.of_run(run))
     }
 
     async fn opened(&self, session: Session) -> Result<Run, EngineError> {
-        let run = Arc::from(session.id().as_str());
+        let run = Str::from(session.id().as_str());
         let mut run = Run::saved(self.clone(), run, session);
         run.check().await?;
         Ok(run)
@@ -242,8 +241,7 @@ impl Engine {
 }
 
 pub(crate) fn session_id(run: &str) -> Result<SessionId, EngineError> {
-    SessionId::new(run)
-        .map_err(|error| EngineError::invalid(format!("the run's id: {error}")).caused_by(error))
+    SessionId::new(run).map_err(|error| EngineError::invalid(format!("the run's id: {error}")))
 }
 
 impl fmt::Debug for Engine {
@@ -259,23 +257,24 @@ impl fmt::Debug for Engine {
 }
 
 /// What a run is started with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Start {
     pub(crate) document: Value,
     pub(crate) input: Value,
-    pub(crate) id: Option<String>,
+    pub(crate) id: Option<Str>,
     pub(crate) attachment: Value,
 }
 
 impl Start {
-    /// A workflow document and the run's input.
-    pub fn new(document: Value, input: Value) -> Self {
-        Start { document, input, id: None, attachment: Value::Null }
+    /// A workflow document and the run's input. An input of a type of the host's own is made by
+    /// [`to_value`](jaren_json::to_value), as a result is read by [`from_value`](jaren_json::from_value).
+    pub fn new(document: Value, input: impl Into<Value>) -> Self {
+        Start { document, input: input.into(), id: None, attachment: Value::Null }
     }
 
     /// Under that id, instead of a minted one.
     #[must_use]
-    pub fn id(mut self, id: impl Into<String>) -> Self {
+    pub fn with_id(mut self, id: impl Into<Str>) -> Self {
         self.id = Some(id.into());
         self
     }
@@ -283,8 +282,19 @@ impl Start {
     /// With a value of the host's own that is stored with the run: where its task bindings are, for example. It is
     /// no part of the run's identity.
     #[must_use]
-    pub fn attachment(mut self, attachment: Value) -> Self {
-        self.attachment = attachment;
+    pub fn with_attachment(mut self, attachment: impl Into<Value>) -> Self {
+        self.attachment = attachment.into();
         self
+    }
+}
+
+/// Of the values only the kinds: they are the host's.
+impl fmt::Debug for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Start")
+            .field("id", &self.id)
+            .field("revision", &self.document.get("revision"))
+            .field("input", &format_args!("{}", self.input.kind()))
+            .finish_non_exhaustive()
     }
 }

@@ -6,7 +6,6 @@ use jaren_durable::{CommitError, Retry, SessionError, StorageError};
 use jaren_json::Report;
 
 use crate::core::{RunError, Unfit};
-use crate::failure::{self, Failure};
 
 /// The sort of an [`EngineError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +13,8 @@ use crate::failure::{self, Failure};
 pub enum ErrorKind {
     /// The document does not compile; [`EngineError::report`] has every defect.
     Document,
-    /// The run failed (JF2006, JF2008, JF2011, JF2012, JF2015, JF2016), as stored with it. It may be driven again.
+    /// The run cannot take its first step (JF2011, JF2015, JF2016); nothing was stored. A run that fails later is
+    /// [`Status::Failed`](crate::Status::Failed).
     Run,
     /// The document, the input, the lowering or the task versions differ from those the run began with (JF2013).
     Changed,
@@ -26,16 +26,20 @@ pub enum ErrorKind {
     Unreadable,
     /// The run pins a behaviour that this release does not know.
     UnknownFlag,
-    /// The request makes no sense: an empty event type, a name that cannot be stored.
+    /// The request makes no sense: an event without a name, a run's id that cannot be stored, a task that was
+    /// registered wrongly.
     Invalid,
+    /// What is to be stored is too large, or is not JSON (JE0007).
+    TooLarge,
+    /// A task needs a resource that nobody lends (JE0009).
+    Resource,
     /// What was saved of the run does not fit the document that it is to be bound to (JE0010).
     Unfit,
+    /// Others change the run all the time, so that this had no turn (JE0011); nothing was changed.
+    Busy,
     /// The store failed (JF2009).
     Storage,
 }
-
-/// The store refused a commit for what is in it: too large, or not JSON.
-const REFUSED: &str = "JE0007";
 
 #[derive(Debug)]
 enum Source {
@@ -46,26 +50,26 @@ enum Source {
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
 
-#[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
     code: &'static str,
     message: String,
     run: Option<Box<str>>,
     state: Option<Box<str>>,
+    retry: Retry,
     source: Source,
 }
 
 /// A failed operation of an engine. One word wide.
+///
+/// A run that fails is none: that is a [`Status`](crate::Status) of it, and stored. An error tells of what is not in the
+/// store.
 pub struct EngineError(Box<Inner>);
 
 impl EngineError {
     pub(crate) fn new(kind: ErrorKind, code: &'static str, message: impl Into<String>) -> Self {
-        Self::of(kind, code, message.into(), Source::None)
-    }
-
-    fn of(kind: ErrorKind, code: &'static str, message: String, source: Source) -> Self {
-        EngineError(Box::new(Inner { kind, code, message, run: None, state: None, source }))
+        let (message, retry, source) = (message.into(), Retry::Never, Source::None);
+        EngineError(Box::new(Inner { kind, code, message, run: None, state: None, retry, source }))
     }
 
     /// The same, told of that run.
@@ -80,9 +84,19 @@ impl EngineError {
         self
     }
 
-    pub(crate) fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        self.0.source = Source::Other(source.into());
+    fn retrying(mut self, retry: Retry) -> Self {
+        self.0.retry = retry;
         self
+    }
+
+    fn because(mut self, source: Source) -> Self {
+        self.0.source = source;
+        self
+    }
+
+    /// The message must not have the words of the source in it.
+    pub(crate) fn caused_by(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.because(Source::Other(source.into()))
     }
 
     pub(crate) fn not_found(run: &str) -> Self {
@@ -113,8 +127,12 @@ impl EngineError {
         Self::new(ErrorKind::Invalid, "JE0005", what)
     }
 
+    pub(crate) fn too_large(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::TooLarge, "JE0007", what)
+    }
+
     pub(crate) fn no_resource(task: &str, what: &str) -> Self {
-        Self::new(ErrorKind::Invalid, "JE0009", format!("the task {task:?} cannot be run: {what}"))
+        Self::new(ErrorKind::Resource, "JE0009", format!("the task {task:?} cannot be run: {what}"))
     }
 
     pub(crate) fn unfit(unfit: &Unfit) -> Self {
@@ -125,6 +143,11 @@ impl EngineError {
         }
     }
 
+    pub(crate) fn busy() -> Self {
+        let message = "others changed the run all the while, so that this had no turn; try again";
+        Self::new(ErrorKind::Busy, "JE0011", message).retrying(Retry::Safe)
+    }
+
     pub(crate) fn fenced() -> Self {
         let message = "another engine has claimed the run; what it does counts, and this one stopped";
         Self::new(ErrorKind::Fenced, "JF2014", message)
@@ -132,12 +155,79 @@ impl EngineError {
 
     pub(crate) fn commit_lost() -> Self {
         let message = "the commit's task ended early, so its outcome is unknown; drive the run again";
-        Self::new(ErrorKind::Storage, "JF2009", message)
+        Self::new(ErrorKind::Storage, "JF2009", message).retrying(Retry::Unknown)
+    }
+
+    // The conversions are no `From`: with those public, a host's own `?` would tell its conflict as a lost claim.
+
+    pub(crate) fn of_report(report: Report) -> Self {
+        let first = report.first();
+        let mut message = format!("the document does not compile: {}", first.message());
+        if !first.place().is_root() {
+            message = format!("{message} at {}", first.place());
+        }
+        match report.len() - 1 {
+            0 => {}
+            1 => message.push_str("; there is 1 more defect"),
+            more => message.push_str(&format!("; there are {more} more defects")),
+        }
+        Self::new(ErrorKind::Document, first.code(), message).because(Source::Report(report))
+    }
+
+    /// The first step of a run failed.
+    pub(crate) fn of_start(error: RunError) -> Self {
+        let message = match error.pointer() {
+            Some(pointer) if !pointer.is_empty() => format!("{} at {pointer}", error.reason()),
+            _ => error.reason().to_owned(),
+        };
+        Self::new(ErrorKind::Run, error.code(), message).because(Source::Run(error))
+    }
+
+    /// What is stored of a run cannot be gone on with.
+    pub(crate) fn of_restore(error: RunError) -> Self {
+        let kind = if error.code() == "JF2013" { ErrorKind::Changed } else { ErrorKind::Unreadable };
+        Self::new(kind, error.code(), error.reason()).because(Source::Run(error))
+    }
+
+    pub(crate) fn of_storage(error: StorageError) -> Self {
+        let retry = error.retry();
+        Self::new(ErrorKind::Storage, "JF2009", error.to_string())
+            .retrying(retry)
+            .because(Source::Storage(error))
+    }
+
+    pub(crate) fn of_session(error: SessionError) -> Self {
+        match error {
+            SessionError::Storage(error) => Self::of_storage(error),
+            SessionError::Outdated(_) | SessionError::Unsettled => Self::busy().caused_by(error),
+            SessionError::Removed => {
+                Self::new(ErrorKind::NotFound, "JE0002", "the run was removed from the store")
+            }
+            other => Self::unreadable("a document of the run cannot be read").caused_by(other),
+        }
+    }
+
+    /// What is left of a commit's error once lost replies have been dealt with.
+    pub(crate) fn of_commit(error: CommitError) -> Self {
+        match error {
+            CommitError::Conflict(_) => Self::busy().caused_by(error),
+            CommitError::Storage(error) => Self::of_storage(error),
+            CommitError::Session(error) => Self::of_session(error),
+            other => Self::too_large("the store does not take what is to be stored").caused_by(other),
+        }
+    }
+
+    /// May a commit that failed so be tried again?
+    pub(crate) fn retry_of(error: &CommitError) -> Retry {
+        match error {
+            CommitError::Storage(error) | CommitError::Session(SessionError::Storage(error)) => error.retry(),
+            _ => Retry::Never,
+        }
     }
 
     /// Did the store, which works, refuse a commit for what is in it?
     pub(crate) fn is_refusal(&self) -> bool {
-        self.0.code == REFUSED
+        self.0.kind == ErrorKind::TooLarge
     }
 
     /// What happened, without the code, the run and the state.
@@ -163,10 +253,10 @@ impl EngineError {
         }
     }
 
-    /// The run's own error.
-    pub fn run_error(&self) -> Option<&RunError> {
+    /// The storage's own error, when the store failed.
+    pub fn storage(&self) -> Option<&StorageError> {
         match &self.0.source {
-            Source::Run(error) => Some(error),
+            Source::Storage(error) => Some(error),
             _ => None,
         }
     }
@@ -181,128 +271,61 @@ impl EngineError {
         }
     }
 
+    fn run_error(&self) -> Option<&RunError> {
+        match &self.0.source {
+            Source::Run(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// The run that it is about.
     pub fn run(&self) -> Option<&str> {
         self.0.run.as_deref()
     }
 
-    /// The qualified state in which the run failed.
+    /// The qualified state that it is about.
     pub fn state(&self) -> Option<&str> {
         self.run_error().and_then(RunError::state).or(self.0.state.as_deref())
     }
 
-    /// The dag node that failed.
-    pub fn node(&self) -> Option<&str> {
-        self.run_error().and_then(RunError::node)
-    }
-
-    /// What the task said, if a task failed.
-    pub fn failure(&self) -> Option<&Failure> {
-        self.run_error().and_then(RunError::failure)
-    }
-
-    /// May the same be tried again? Of a run: may it be driven again, in the task's own opinion.
+    /// May the same be tried again?
     pub fn retry(&self) -> Retry {
-        match &self.0.source {
-            Source::Storage(error) => error.retry(),
-            Source::Run(error) => match error.failure().map(|failure| failure.retry) {
-                Some(failure::Retry::Safe) => Retry::Safe,
-                Some(failure::Retry::Unknown) => Retry::Unknown,
-                Some(failure::Retry::Never) | None => Retry::Never,
-            },
-            _ => Retry::Never,
-        }
+        self.0.retry
     }
 }
 
-/// `CODE: message (run "order-7", state /states/pay, node charge)`: as much of it as is known.
+/// `CODE: message (run "order-7", state /states/pay)`: as much of it as is known.
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.0.code, self.0.message)?;
         let run = self.run().map(|run| format!("run {run:?}"));
         let state = self.state().map(|state| format!("state {state}"));
-        let node = self.node().map(|node| format!("node {node}"));
-        let known: Vec<String> = [run, state, node].into_iter().flatten().collect();
+        let known: Vec<String> = [run, state].into_iter().flatten().collect();
         if known.is_empty() { Ok(()) } else { write!(f, " ({})", known.join(", ")) }
     }
 }
 
 impl fmt::Debug for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        let Inner { kind, code, message, run, state, retry, source } = &*self.0;
+        let mut shown = f.debug_struct("EngineError");
+        shown.field("kind", kind).field("code", code).field("message", message);
+        shown.field("run", run).field("state", state).field("retry", retry);
+        if !matches!(source, Source::None) {
+            shown.field("source", source);
+        }
+        shown.finish()
     }
 }
 
+/// What the message has the words of is no source, or whoever prints the chain would say it twice.
 impl std::error::Error for EngineError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.source {
-            Source::None => None,
-            Source::Report(report) => Some(report),
+            Source::None | Source::Report(_) => None,
             Source::Run(error) => error.source(),
-            Source::Storage(error) => Some(error),
+            Source::Storage(error) => error.source(),
             Source::Other(error) => Some(&**error),
-        }
-    }
-}
-
-impl From<Report> for EngineError {
-    fn from(report: Report) -> Self {
-        let first = report.first();
-        let mut message = format!("the document does not compile: {}", first.message());
-        if !first.place().is_root() {
-            message = format!("{message} at {}", first.place());
-        }
-        match report.len() - 1 {
-            0 => {}
-            1 => message.push_str("; there is 1 more defect"),
-            more => message.push_str(&format!("; there are {more} more defects")),
-        }
-        EngineError::of(ErrorKind::Document, first.code(), message, Source::Report(report))
-    }
-}
-
-impl From<RunError> for EngineError {
-    fn from(error: RunError) -> Self {
-        let kind = match error.code() {
-            "JF2013" => ErrorKind::Changed,
-            "JF2014" => ErrorKind::Fenced,
-            _ => ErrorKind::Run,
-        };
-        let message = match error.pointer() {
-            Some(pointer) if !pointer.is_empty() => format!("{} at {pointer}", error.reason()),
-            _ => error.reason().to_owned(),
-        };
-        EngineError::of(kind, error.code(), message, Source::Run(error))
-    }
-}
-
-impl From<StorageError> for EngineError {
-    fn from(error: StorageError) -> Self {
-        let message = error.to_string();
-        EngineError::of(ErrorKind::Storage, "JF2009", message, Source::Storage(error))
-    }
-}
-
-impl From<SessionError> for EngineError {
-    fn from(error: SessionError) -> Self {
-        match error {
-            SessionError::Storage(error) => error.into(),
-            other => EngineError::unreadable(other.to_string()).caused_by(other),
-        }
-    }
-}
-
-/// What is left of a commit's error once conflicts and lost replies have been dealt with.
-impl From<CommitError> for EngineError {
-    fn from(error: CommitError) -> Self {
-        match error {
-            CommitError::Conflict(_) => EngineError::fenced().caused_by(error),
-            CommitError::Storage(error) => error.into(),
-            CommitError::Session(error) => error.into(),
-            other => {
-                let message = format!("what is to be stored cannot be: {other}");
-                EngineError::new(ErrorKind::Storage, REFUSED, message).caused_by(other)
-            }
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What a run may be given and may come to: checked where it enters, so that nothing is executed that could not be kept.
 
+use jaren_durable::Retry;
 use jaren_durable::limits::BODY_BYTES_MAX;
 use jaren_flow::workflow::Workflow;
 use jaren_json::Value;
 
 use crate::error::EngineError;
-use crate::failure::{Failure, Retry};
+use crate::failure::Failure;
 use crate::resources::Resources;
 use crate::task::Tasks;
 
@@ -13,9 +14,27 @@ use crate::task::Tasks;
 /// take 512.
 pub const VALUE_DEPTH_MAX: u32 = 500;
 
-/// How much JSON text a value that enters a run may have. What is stored of the run holds it up to four times (as the
-/// data, as a result, as the next input and in the identity of the next work), and storages take four times as much.
+/// How much JSON text a value that enters a run may have. The largest document of a run, its snapshot, holds the input,
+/// the data, an event and the results of its states, and storages take documents of four times as much: what many large
+/// results come to is told when it is to be stored (JE0007).
 pub const VALUE_BYTES_MAX: usize = BODY_BYTES_MAX / 4;
+
+/// How many events a run's inbox takes. Whoever drives the run has all of them in memory.
+pub const INBOX_EVENTS_MAX: u64 = 10_000;
+
+/// How many bytes of JSON text the events in a run's inbox may have together.
+pub const INBOX_BYTES_MAX: u64 = 4 * VALUE_BYTES_MAX as u64;
+
+/// A value that a caller gives, by its name: the request is refused if no run could keep it.
+pub(crate) fn check(name: &str, value: &Value) -> Result<(), EngineError> {
+    if !value.is_json() {
+        return Err(EngineError::invalid(format!("{name} holds a number that is not JSON")));
+    }
+    match defect(value) {
+        None => Ok(()),
+        Some(defect) => Err(EngineError::too_large(format!("{name} {defect}"))),
+    }
+}
 
 /// What is wrong with a value that is to enter a run, if something is.
 pub(crate) fn defect(value: &Value) -> Option<String> {
@@ -37,6 +56,11 @@ pub(crate) fn check_answer(value: Value) -> Result<Value, Failure> {
             Err(failure.with_code("JE0007").with_retry(Retry::Never))
         }
     }
+}
+
+/// The bytes of a value's text, or a few more. The same for the same value, always.
+pub(crate) fn bytes(value: &Value) -> usize {
+    text_bytes(value, usize::MAX).unwrap_or(usize::MAX)
 }
 
 /// The bytes of a value's text, or a few more; none if there are more than `max`.

@@ -21,7 +21,8 @@ pub(crate) async fn load(engine: &Inner, session: &mut Session) -> Result<Loaded
     let snapshot = required(session, &SNAPSHOT).await?;
     let workflow = engine.compile(&definition.document)?;
     let input = snapshot.get("context").and_then(|context| context.get("input")).cloned().unwrap_or_default();
-    let state = RunState::restore_stored(workflow, session.id().as_str(), &snapshot, &input)?;
+    let state = RunState::restore_stored(workflow, session.id().as_str(), &snapshot, &input);
+    let state = state.map_err(EngineError::of_restore)?;
     let state = state.with_concurrency(engine.concurrency);
     Ok(Loaded { definition, state })
 }
@@ -46,8 +47,12 @@ pub(crate) async fn definition(session: &mut Session) -> Result<Definition, Engi
         let message = format!("the session has the kind {kind:?}, not {RUN_KIND:?}: it is no run");
         return Err(EngineError::unreadable(message));
     }
-    let stored = required(session, &DEFINITION).await?;
-    Definition::read(&stored)
+    definition_of(&required(session, &DEFINITION).await?)
+}
+
+/// The definition in its stored form.
+pub(crate) fn definition_of(stored: &Value) -> Result<Definition, EngineError> {
+    Definition::read(stored)
         .ok_or_else(|| EngineError::unreadable("the run's definition has not its members"))
 }
 
@@ -60,6 +65,10 @@ pub(crate) async fn generation(session: &mut Session) -> Result<u64, EngineError
 
 /// A document that every run has.
 pub(crate) async fn required(session: &mut Session, kind: &Singleton) -> Result<Value, EngineError> {
-    let found = session.document(kind).await?;
-    found.ok_or_else(|| EngineError::unreadable(format!("the run has no document {}", kind.kind())))
+    let found = session.document(kind).await.map_err(EngineError::of_session)?;
+    found.ok_or_else(|| missing(kind))
+}
+
+pub(crate) fn missing(kind: &Singleton) -> EngineError {
+    EngineError::unreadable(format!("the run has no document {}", kind.kind()))
 }

@@ -7,10 +7,12 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use jaren_json::Str;
 use tracing::{Level, Span, event};
 
 use crate::context::TaskContext;
 use crate::core::Record;
+use crate::documents::RunFailure;
 use crate::drive::Observer;
 use crate::error::EngineError;
 
@@ -24,12 +26,12 @@ macro_rules! target {
 /// Tells the observer of a drive, and the process's own observation.
 #[derive(Clone, Default)]
 pub(crate) struct Teller {
-    run: Arc<str>,
+    run: Str,
     observer: Option<Arc<dyn Observer>>,
 }
 
 impl Teller {
-    pub(crate) fn new(run: Arc<str>, observer: Option<Arc<dyn Observer>>) -> Self {
+    pub(crate) fn new(run: Str, observer: Option<Arc<dyn Observer>>) -> Self {
         Teller { run, observer }
     }
 
@@ -86,9 +88,17 @@ pub(crate) fn interrupted(run: &str) {
     metrics::counter!("jaren_drives_ended_total", "status" => "interrupted").increment(1);
 }
 
-/// A drive failed.
-pub(crate) fn failed(run: &str, error: &EngineError) {
-    let (code, state, node) = (error.code(), error.state(), error.node());
+/// A drive ended with what is not in the store.
+pub(crate) fn broken(run: &str, error: &EngineError) {
+    let (code, state) = (error.code(), error.state());
+    event!(name: "jaren.drive.failed", target: target!(), Level::WARN, run, code, state);
+    #[cfg(feature = "metrics")]
+    metrics::counter!("jaren_drives_ended_total", "status" => "error").increment(1);
+}
+
+/// A run failed.
+pub(crate) fn failed(run: &str, failure: &RunFailure) {
+    let (code, state, node) = (&*failure.code, failure.state.as_deref(), failure.node.as_deref());
     event!(name: "jaren.run.failed", target: target!(), Level::WARN, run, code, state, node);
     #[cfg(feature = "metrics")]
     metrics::counter!("jaren_drives_ended_total", "status" => "failed").increment(1);

@@ -1,18 +1,22 @@
 //! Binding a run to another document: explicit, with an actor and a reason, checked, recorded.
 
+use std::fmt;
+
 use jaren_durable::{CommitError, Draft, Retry, Session};
 use jaren_flow::DeclaredTasks;
 use jaren_flow::workflow::Workflow;
 use jaren_host::Timestamp;
-use jaren_json::{Value, value};
+use jaren_json::{Str, Value, value};
 
 use crate::core::{RunState, Unfit};
 use crate::difference::full_digest;
 use crate::documents::{
-    self, DEFINITION, Definition, HOLDER, REBINDS, REVISION_LABEL, RunStatus, SNAPSHOT, STATUS_LABEL, millis,
+    self, DEFINITION, Definition, FAILURE, HOLDER, REBINDS, REVISION_LABEL, RunStatus, SNAPSHOT,
+    STATUS_LABEL, millis,
 };
 use crate::engine::{Engine, session_id};
 use crate::error::EngineError;
+use crate::limits;
 use crate::load;
 use crate::numbers;
 use crate::observe;
@@ -23,26 +27,26 @@ const CONFLICTS_MAX: u32 = 10_000;
 const RETRIES_MAX: u32 = 3;
 
 /// A run's move to another document.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Rebind {
     document: Value,
-    actor: String,
-    reason: String,
+    actor: Str,
+    reason: Str,
     attachment: Option<Value>,
     starting_over: bool,
 }
 
 impl Rebind {
     /// To this document: who decided it, and why. Neither may be blank; both are kept with the run.
-    pub fn new(document: Value, actor: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn new(document: Value, actor: impl Into<Str>, reason: impl Into<Str>) -> Self {
         let (actor, reason) = (actor.into(), reason.into());
         Rebind { document, actor, reason, attachment: None, starting_over: false }
     }
 
-    /// With another attachment ([`Start::attachment`](crate::Start::attachment)) as well.
+    /// The same with another attachment ([`Start::with_attachment`](crate::Start::with_attachment)).
     #[must_use]
-    pub fn attachment(mut self, attachment: Value) -> Self {
-        self.attachment = Some(attachment);
+    pub fn with_attachment(mut self, attachment: impl Into<Value>) -> Self {
+        self.attachment = Some(attachment.into());
         self
     }
 
@@ -56,14 +60,26 @@ impl Rebind {
     }
 }
 
+/// Without the document and the attachment, which are the host's.
+impl fmt::Debug for Rebind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rebind")
+            .field("revision", &self.document.get("revision"))
+            .field("actor", &self.actor)
+            .field("reason", &self.reason)
+            .field("starting_over", &self.starting_over)
+            .finish_non_exhaustive()
+    }
+}
+
 /// One rebinding of a run, as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rebound {
     /// Who decided it.
-    pub actor: String,
+    pub actor: Str,
     /// Why.
-    pub reason: String,
+    pub reason: Str,
     /// When.
     pub at: Timestamp,
     /// The generation that it made.
@@ -81,15 +97,15 @@ pub struct Rebound {
 #[non_exhaustive]
 pub struct Bound {
     /// Its declared revision.
-    pub revision: String,
+    pub revision: Str,
     /// The SHA-256 of its canonical text, in hexadecimal digits.
-    pub digest: String,
+    pub digest: Str,
 }
 
 impl Bound {
     fn of(document: &Value) -> Self {
         let revision = document.get("revision").and_then(Value::as_str).unwrap_or_default();
-        Bound { revision: revision.to_owned(), digest: full_digest(document) }
+        Bound { revision: revision.into(), digest: full_digest(document).into() }
     }
 
     fn to_value(&self) -> Value {
@@ -97,7 +113,7 @@ impl Bound {
     }
 
     fn read(value: &Value) -> Option<Self> {
-        let text = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(Str::from);
         Some(Bound { revision: text("revision")?, digest: text("digest")? })
     }
 }
@@ -113,7 +129,7 @@ impl Rebound {
     }
 
     pub(crate) fn read(value: &Value) -> Option<Self> {
-        let text = |name: &str| value.get(name).and_then(Value::as_str).map(String::from);
+        let text = |name: &str| value.get(name).and_then(Value::as_str).map(Str::from);
         Some(Rebound {
             actor: text("actor")?,
             reason: text("reason")?,
@@ -146,38 +162,41 @@ impl Engine {
                 "rebinding a run needs an actor and a reason that are not blank",
             ));
         }
-        if rebind.attachment.as_ref().is_some_and(|attachment| !attachment.is_json()) {
-            return Err(EngineError::invalid("the attachment holds a number that is not JSON"));
+        if let Some(attachment) = &rebind.attachment {
+            limits::check("the attachment", attachment)?;
         }
         let to = self.inner.compile(&rebind.document)?;
-        let session = Session::open(self.inner.storage.clone(), session_id(run)?).await?;
+        let session = Session::open(self.inner.storage.clone(), session_id(run)?).await;
+        let session = session.map_err(EngineError::of_storage)?;
         let mut session = session.ok_or_else(|| EngineError::not_found(run))?;
         let token = self.inner.ids.mint("rebind");
         let (mut conflicts, mut retries) = (0, 0);
         loop {
             let (rebound, draft) = self.rebinding(&mut session, rebind, &to, &token).await?;
             let Err(error) = session.commit(draft).await else { return Ok(rebound) };
-            match &error {
-                CommitError::Conflict(_) if conflicts < CONFLICTS_MAX => conflicts += 1,
-                CommitError::Storage(storage) if retries < RETRIES_MAX => {
+            match (&error, EngineError::retry_of(&error)) {
+                (CommitError::Conflict(_), _) if conflicts < CONFLICTS_MAX => conflicts += 1,
+                (_, Retry::Unknown | Retry::Safe) if retries < RETRIES_MAX => retries += 1,
+                (_, Retry::AfterDelay(pause)) if retries < RETRIES_MAX => {
                     retries += 1;
-                    match storage.retry() {
-                        Retry::Unknown | Retry::Safe => {}
-                        Retry::AfterDelay(pause) => tokio::time::sleep(pause).await,
-                        _ => return Err(error.into()),
-                    }
+                    tokio::time::sleep(pause).await;
                 }
-                _ => return Err(error.into()),
+                _ => return Err(EngineError::of_commit(error)),
             }
-            // What the store holds decides. If it cannot even be read, the commit's own error is told.
-            if session.refresh().await.is_err() {
-                return Err(error.into());
+            // What the store holds decides. If it cannot even be read after a conflict, that is what is told.
+            if let Err(unread) = session.refresh().await {
+                let conflict = matches!(error, CommitError::Conflict(_));
+                return Err(if conflict {
+                    EngineError::of_session(unread)
+                } else {
+                    EngineError::of_commit(error)
+                });
             }
             // Ours may have been followed by another one, which it must not be laid over.
             let rebinds = listed(&mut session).await?;
             let ours = |rebind: &&Value| rebind.get("token").and_then(Value::as_str) == Some(&*token);
             if let Some(ours) = rebinds.iter().find(ours) {
-                return Rebound::read(ours).ok_or_else(|| error.into());
+                return Rebound::read(ours).ok_or_else(|| EngineError::of_commit(error));
             }
         }
     }
@@ -195,12 +214,13 @@ impl Engine {
             return Err(EngineError::unfit(&Unfit::new("the run is done, and goes on with nothing")));
         }
         let stored = load::required(session, &SNAPSHOT).await?;
-        let from = Workflow::compile(&definition.document, &DeclaredTasks)?;
+        let from = Workflow::compile(&definition.document, &DeclaredTasks).map_err(EngineError::of_report)?;
         let run = session.id().as_str();
         let snapshot = RunState::rebind(&from, to, run, &stored, rebind.starting_over);
         let snapshot = snapshot.map_err(|unfit| EngineError::unfit(&unfit))?;
         let at = self.inner.clock.now();
-        let generation = snapshot.get("generation").and_then(Value::as_u64).unwrap_or_default();
+        let (generation, status) = (snapshot.generation(), RunStatus::from(snapshot.status()));
+        let was_at_work = stored.get("pending").is_some_and(|pending| !pending.is_null());
         let rebound = Rebound {
             actor: rebind.actor.clone(),
             reason: rebind.reason.clone(),
@@ -208,7 +228,7 @@ impl Engine {
             generation,
             from: Bound::of(&definition.document),
             to: Bound::of(&rebind.document),
-            started_over: rebind.starting_over,
+            started_over: rebind.starting_over && was_at_work,
         };
         let attachment = rebind.attachment.clone().unwrap_or(definition.attachment);
         let definition =
@@ -216,22 +236,26 @@ impl Engine {
         let mut rebinds = listed(session).await?;
         rebinds.push(rebound.to_value(token));
         let mut draft = session.draft();
-        draft.put(&SNAPSHOT, snapshot);
+        draft.put(&SNAPSHOT, snapshot.to_stored());
         draft.put(&DEFINITION, definition.to_value());
         draft.put(&HOLDER, documents::holder(token, generation, at));
         draft.put(&REBINDS, rebinds.into_iter().collect());
         draft.label(REVISION_LABEL, &rebound.to.revision);
+        // A failure speaks of the document before; it stays in the history.
+        draft.retire(&FAILURE);
+        draft.label(STATUS_LABEL, status.as_str());
         Ok((rebound, draft))
     }
 }
 
 /// The rebindings of a run, as they are stored.
 async fn listed(session: &mut Session) -> Result<Vec<Value>, EngineError> {
-    let stored = session.document(&REBINDS).await?;
+    let stored = session.document(&REBINDS).await.map_err(EngineError::of_session)?;
     Ok(stored.as_ref().and_then(Value::as_array).map(|rebinds| rebinds.to_vec()).unwrap_or_default())
 }
 
-/// The rebindings of a run, the oldest first.
-pub(crate) async fn rebinds(session: &mut Session) -> Result<Vec<Rebound>, EngineError> {
-    Ok(listed(session).await?.iter().filter_map(Rebound::read).collect())
+/// The rebindings that are stored, the oldest first.
+pub(crate) fn read_all(stored: Option<&Value>) -> Vec<Rebound> {
+    let listed = stored.and_then(Value::as_array).map(|listed| &**listed).unwrap_or_default();
+    listed.iter().filter_map(Rebound::read).collect()
 }

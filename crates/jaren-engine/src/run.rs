@@ -1,10 +1,9 @@
 //! The handle of one run.
 
 use std::fmt;
-use std::sync::Arc;
 
 use jaren_durable::Session;
-use jaren_json::Value;
+use jaren_json::{Str, Value};
 use tracing::Instrument;
 
 use crate::documents::{RunStatus, SNAPSHOT, STATUS_LABEL};
@@ -20,7 +19,7 @@ const CLAIMS_MAX: u32 = 3;
 /// A run of this process's interest. Any number of handles may exist; the one that drives claims the run.
 pub struct Run {
     engine: Engine,
-    id: Arc<str>,
+    id: Str,
     is_new: bool,
     attachment: Value,
     attempts: Attempts,
@@ -38,12 +37,12 @@ enum Hold {
 }
 
 impl Run {
-    pub(crate) fn created(engine: Engine, id: Arc<str>, attachment: Value, pilot: Pilot) -> Self {
+    pub(crate) fn created(engine: Engine, id: Str, attachment: Value, pilot: Pilot) -> Self {
         let attempts = Attempts::default();
         Run { engine, id, is_new: true, attachment, attempts, hold: Hold::Created(Box::new(pilot)) }
     }
 
-    pub(crate) fn saved(engine: Engine, id: Arc<str>, session: Session) -> Self {
+    pub(crate) fn saved(engine: Engine, id: Str, session: Session) -> Self {
         let (attachment, attempts) = (Value::Null, Attempts::default());
         Run { engine, id, is_new: false, attachment, attempts, hold: Hold::Saved(Box::new(session)) }
     }
@@ -74,17 +73,27 @@ impl Run {
         &self.attachment
     }
 
-    /// Drives the run until it waits, is done, fails or is interrupted. Every task is joined before it returns.
+    /// Drives the run until it waits for an event, is done or fails; at a wait with a deadline it stays until that comes.
+    /// Every task is joined before it returns.
     ///
     /// A stored run is claimed first, so that an engine that drove it before can save nothing more; a run that only
     /// waits is claimed when something moves it, and a run that is done answers its result without work.
     ///
-    /// Prefer the token of [`Drive`] to dropping this future: a drop aborts the tasks, while a commit in flight ends
-    /// by itself, and the next drive goes on from what the store holds.
-    pub async fn drive(&mut self, drive: Drive) -> Result<Status, EngineError> {
+    /// An error tells of what is not in the store: it could not be read or written, another engine has the run. A run
+    /// that fails is none, but a [`Status`].
+    ///
+    /// Prefer the token of [`drive_with`](Self::drive_with) to dropping this future: a drop aborts the tasks, while a
+    /// commit in flight ends by itself, and the next drive goes on from what the store holds.
+    pub async fn drive(&mut self) -> Result<Status, EngineError> {
+        self.drive_with(Drive::new()).await
+    }
+
+    /// The same with a token, an observer or resources of its own, or without staying for deadlines.
+    pub async fn drive_with(&mut self, drive: Drive) -> Result<Status, EngineError> {
         let ended = self.drive_to_rest(drive).await.map_err(|error| error.of_run(&self.id));
         match &ended {
-            Err(error) => observe::failed(&self.id, error),
+            Err(error) => observe::broken(&self.id, error),
+            Ok(Status::Failed { failure }) => observe::failed(&self.id, failure),
             Ok(Status::Interrupted) => observe::interrupted(&self.id),
             Ok(Status::Waiting { .. } | Status::Done { .. }) => {}
         }
@@ -102,7 +111,8 @@ impl Run {
                 },
                 Hold::Lost => {
                     let opened =
-                        Session::open(self.engine.inner.storage.clone(), session_id(&self.id)?).await?;
+                        Session::open(self.engine.inner.storage.clone(), session_id(&self.id)?).await;
+                    let opened = opened.map_err(EngineError::of_storage)?;
                     let session = opened.ok_or_else(|| EngineError::not_found(&self.id))?;
                     match self.board(session).await? {
                         Boarded::Done(result) => return Ok(Status::Done { result }),
@@ -126,7 +136,7 @@ impl Run {
     }
 
     async fn board(&mut self, mut session: Session) -> Result<Boarded, EngineError> {
-        session.refresh().await?;
+        session.refresh().await.map_err(EngineError::of_session)?;
         if is_done(&session) {
             let snapshot = load::required(&mut session, &SNAPSHOT).await?;
             let result = snapshot.get("context").and_then(|context| context.get("data")).cloned();

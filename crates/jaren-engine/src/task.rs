@@ -8,14 +8,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jaren_durable::Retry;
 use jaren_flow::{TaskEntry, TaskMap, TaskVersions};
 use jaren_json::Value;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::context::TaskContext;
-use crate::failure::{Failure, Retry};
+use crate::failure::Failure;
 use crate::resources::Need;
-use crate::retries::Retries;
+use crate::retry_policy::RetryPolicy;
 
 /// What a handler returns: a future that the engine owns until it ends.
 pub type TaskFuture = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
@@ -51,7 +52,7 @@ pub(crate) enum Code {
 pub(crate) struct Registered {
     nested: BTreeMap<String, String>,
     pub(crate) code: Code,
-    pub(crate) retries: Option<Retries>,
+    pub(crate) retries: Option<RetryPolicy>,
     pub(crate) limit: Option<Duration>,
     needs: Vec<Need>,
 }
@@ -67,7 +68,7 @@ pub(crate) struct Registered {
 ///
 /// ```
 /// use std::time::Duration;
-/// use jaren_engine::{Failure, Retries, TaskContext, Tasks};
+/// use jaren_engine::{Failure, RetryPolicy, TaskContext, Tasks};
 ///
 /// struct Shop;
 ///
@@ -77,7 +78,7 @@ pub(crate) struct Registered {
 ///         let _shop = context.resource::<Shop>()?;
 ///         Ok::<f64, Failure>(amount)
 ///     })
-///     .retry(Retries::times(4))
+///     .retry(RetryPolicy::times(4))
 ///     .time_limit(Duration::from_secs(30))
 ///     .needs::<Shop>();
 /// ```
@@ -220,11 +221,11 @@ impl Registration<'_> {
     /// again.
     #[expect(clippy::must_use_candidate, reason = "it is done when it is called")]
     #[expect(clippy::return_self_not_must_use, reason = "it is done when it is called")]
-    pub fn retry(self, retries: Retries) -> Self {
-        if let Some(defect) = retries.defect() {
+    pub fn retry(self, policy: RetryPolicy) -> Self {
+        if let Some(defect) = policy.defect() {
             self.refuse(&format!("the retry policy makes no sense: {defect}"))
         } else {
-            self.change(|task| task.retries = Some(retries))
+            self.change(|task| task.retries = Some(policy))
         }
     }
 

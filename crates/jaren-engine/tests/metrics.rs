@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jaren_durable::MemoryStorage;
-use jaren_engine::{Drive, Engine, Event, Failure, Retries, Start, TaskContext, Tasks};
+use jaren_engine::{Drive, Engine, Event, Failure, RetryPolicy, Start, TaskContext, Tasks};
 use jaren_json::value;
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
@@ -77,7 +77,7 @@ async fn run() {
                 if context.attempt == 1 { Err(Failure::new("busy")) } else { Ok(1) }
             },
         )
-        .retry(Retries::times(1).backoff(Duration::ZERO, Duration::ZERO));
+        .retry(RetryPolicy::times(1).with_backoff(Duration::ZERO, Duration::ZERO));
     let engine = Engine::new(Arc::new(MemoryStorage::new()), tasks);
     let document = value!({
         "$workflow": "0.2", "revision": "1", "initial": "work",
@@ -87,10 +87,10 @@ async fn run() {
             "end": { "final": true }
         }
     });
-    let mut run = engine.start(Start::new(document, value!(1)).id("r")).await.unwrap();
-    run.drive(Drive::new()).await.unwrap();
+    let mut run = engine.start(Start::new(document, value!(1)).with_id("r")).await.unwrap();
+    run.drive().await.unwrap();
     let _ = engine.send("r", Event::new("go", value!(null))).await.unwrap();
-    run.drive(Drive::new()).await.unwrap();
+    run.drive().await.unwrap();
 }
 
 #[test]

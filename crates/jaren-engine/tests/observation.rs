@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jaren_durable::MemoryStorage;
-use jaren_engine::{Drive, Engine, Event, Failure, Retries, Start, TaskContext, Tasks};
+use jaren_engine::{Drive, Engine, Event, Failure, RetryPolicy, Start, Status, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record as Fields};
@@ -123,14 +123,14 @@ async fn spans_and_events_have_stable_names_and_no_values() {
             context.progress("secret");
             Err::<f64, _>(Failure::new("secret").with_code("busy"))
         })
-        .retry(Retries::times(1).backoff(Duration::ZERO, Duration::ZERO));
+        .retry(RetryPolicy::times(1).with_backoff(Duration::ZERO, Duration::ZERO));
     let engine = Engine::new(Arc::new(MemoryStorage::new()), tasks);
-    let mut run = engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
-    run.drive(Drive::new().without_timers()).await.unwrap();
+    let mut run = engine.start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap();
+    assert!(matches!(run.drive_with(Drive::new().without_timers()).await.unwrap(), Status::Waiting { .. }));
     let _ = engine.send("r", Event::new("ok", value!(true))).await.unwrap();
-    run.drive(Drive::new()).await.unwrap();
-    let mut run = engine.start(Start::new(fork(), value!("secret")).id("s")).await.unwrap();
-    run.drive(Drive::new()).await.unwrap_err();
+    assert!(matches!(run.drive().await.unwrap(), Status::Done { .. }));
+    let mut run = engine.start(Start::new(fork(), value!("secret")).with_id("s")).await.unwrap();
+    assert!(matches!(run.drive().await.unwrap(), Status::Failed { .. }));
 
     let seen = std::mem::take(&mut seen.0.lock().unwrap().lines);
     let names: BTreeSet<&str> = seen.iter().map(|line| line.split(' ').next().unwrap()).collect();

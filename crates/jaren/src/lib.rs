@@ -4,7 +4,6 @@
 //! lets it go on.
 //!
 //! ```
-//! use std::sync::Arc;
 //! use jaren::prelude::*;
 //!
 //! #[derive(serde::Deserialize)]
@@ -21,7 +20,7 @@
 //!     // 2. Where it is kept: a commit is durable when it is answered.
 //!     let folder = tempfile::tempdir()?;
 //!     let storage = SqliteStorage::open(folder.path().join("jaren.db"), SqliteOptions::new())?;
-//!     let engine = Engine::new(Arc::new(storage), tasks);
+//!     let engine = Engine::new(storage, tasks);
 //!
 //!     // 3. What is to happen: a document.
 //!     let document = value!({
@@ -35,15 +34,15 @@
 //!
 //!     // 4. Run it until it needs somebody.
 //!     let input = value!({ "prices": [1.5, 2] });
-//!     let mut run = engine.start(Start::new(document, input).id("order-7")).await?;
-//!     let status = run.drive(Drive::new()).await?;
+//!     let mut run = engine.start(Start::new(document, input).with_id("order-7")).await?;
+//!     let status = run.drive().await?;
 //!     assert_eq!(status, Status::Waiting { events: vec!["approve".into()], deadline: None });
 //!
 //!     // 5. Answer it, now or next year, from this process or another one.
 //!     let sent = engine.send("order-7", Event::new("approve", value!({ "accept": true }))).await?;
-//!     assert!(matches!(sent, Sent::Accepted { .. }));
+//!     assert!(matches!(sent, Sent::Stored { .. }));
 //!     let mut run = engine.open("order-7").await?;
-//!     assert_eq!(run.drive(Drive::new()).await?, Status::Done { result: value!(3.5) });
+//!     assert_eq!(run.drive().await?, Status::Done { result: value!(3.5) });
 //!     Ok(())
 //! }
 //! ```
@@ -82,11 +81,11 @@ pub use json_schemas::json_schemas;
 pub mod prelude {
     pub use jaren_durable::{MemoryStorage, Storage};
     pub use jaren_engine::{
-        CancellationToken, Drive, Engine, EngineError, ErrorKind, Event, Failure, Observer, Rebind, Record,
-        Refusal, Resources, Retries, Retry, Run, RunStatus, RunView, Sent, Start, Status, TaskContext, Tasks,
-        Timers,
+        CancellationToken, Drive, Engine, EngineError, ErrorKind, Event, EventFate, Failure, Observer,
+        Rebind, Record, Rejection, Resources, Retry, RetryPolicy, Run, RunFailure, RunStatus, RunView,
+        RunsQuery, Sent, Start, Status, TaskContext, Tasks,
     };
-    pub use jaren_json::{Value, value};
+    pub use jaren_json::{Value, from_value, to_value, value};
     pub use jaren_sqlite::{SqliteOptions, SqliteStorage};
 }
 

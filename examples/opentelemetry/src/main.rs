@@ -39,8 +39,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             "done": { "final": true }
         }
     });
-    let mut run = engine.start(Start::new(document, value!(20)).id("order-7")).await?;
-    run.drive(Drive::new()).await?;
+    let mut run = engine.start(Start::new(document, value!(20)).with_id("order-7")).await?;
+    run.drive().await?;
     provider.shutdown()?;
     Ok(())
 }

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use jaren::json::Str;
 use jaren::prelude::*;
 
 use figures::Figures;
@@ -174,8 +175,8 @@ async fn drive(engine: Engine, load: Load, starts: &Starts) -> Result<Figures, F
 }
 
 async fn once(engine: &Engine, document: &Value, id: String) -> Result<(), Failed> {
-    let mut run = engine.start(Start::new(document.clone(), Value::Null).id(id)).await?;
-    match run.drive(Drive::new()).await? {
+    let mut run = engine.start(Start::new(document.clone(), Value::Null).with_id(id)).await?;
+    match run.drive().await? {
         Status::Done { .. } => Ok(()),
         other => Err(format!("a run of nothing but steps ended as {other:?}").into()),
     }
@@ -183,12 +184,12 @@ async fn once(engine: &Engine, document: &Value, id: String) -> Result<(), Faile
 
 /// When the steps of each run began, as their task saw it.
 #[derive(Default)]
-struct Starts(Mutex<std::collections::HashMap<Arc<str>, Vec<Instant>>>);
+struct Starts(Mutex<std::collections::HashMap<Str, Vec<Instant>>>);
 
 impl Starts {
-    fn mark(&self, run: &Arc<str>) {
+    fn mark(&self, run: &Str) {
         let mut starts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        starts.entry(Arc::clone(run)).or_default().push(Instant::now());
+        starts.entry(run.clone()).or_default().push(Instant::now());
     }
 
     /// The times from one step's beginning to the next one's, of all runs; the marks are gone then.

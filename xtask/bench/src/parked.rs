@@ -39,8 +39,8 @@ fn loops(steps: usize) -> Value {
 }
 
 async fn park(engine: &Engine, document: &Value, id: String) -> Result<(), Failed> {
-    let mut run = engine.start(Start::new(document.clone(), Value::from(0)).id(id)).await?;
-    match run.drive(Drive::new()).await? {
+    let mut run = engine.start(Start::new(document.clone(), Value::from(0)).with_id(id)).await?;
+    match run.drive().await? {
         Status::Waiting { .. } => Ok(()),
         other => Err(format!("a run that was to wait ended as {other:?}").into()),
     }
@@ -67,7 +67,7 @@ pub(crate) async fn resume(folder: &Path, steps: usize) -> Result<(), Failed> {
         let id = format!("run-{run}");
         let start = Instant::now();
         let _sent = engine.send(&id, Event::new("go", Value::Null)).await?;
-        let status = engine.open(&id).await?.drive(Drive::new()).await?;
+        let status = engine.open(&id).await?.drive().await?;
         times.push(start.elapsed());
         if !matches!(status, Status::Done { .. }) {
             return Err(format!("a run that was to end is {status:?}").into());

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use jaren::durable::{BoxFuture, MemoryStorage};
-use jaren::engine::core::{Event, Output, Phase, RunState, SavePoint, Snapshot};
+use jaren::engine::core::{Input, Output, Phase, RunState, SavePoint, Snapshot};
 use jaren::engine::port::{Call, CheckpointStore, StoreError, Workflows};
 use jaren::flow::DeclaredTasks;
 use jaren::flow::workflow::Workflow;
@@ -55,7 +55,7 @@ fn core(document: &Value, workflows: usize) -> Result<(), Failed> {
     let workflow = Workflow::compile(document, &DeclaredTasks)?;
     for run in 0..workflows {
         let mut run = RunState::start(workflow.clone(), &format!("run-{run}"), Value::Null, Some(0.0))?;
-        let mut step = run.step(Event::Begin, Some(0.0));
+        let mut step = run.step(Input::Begin, Some(0.0));
         loop {
             let call = step.outputs.into_iter().find_map(|output| match output {
                 Output::Start(call) => Some(call),
@@ -63,7 +63,7 @@ fn core(document: &Value, workflows: usize) -> Result<(), Failed> {
             });
             let Some(call) = call else { break };
             let (activation, node) = (call.activation, call.node);
-            step = run.step(Event::Settled { activation, node, result: Ok(call.input), ms: 0.0 }, Some(0.0));
+            step = run.step(Input::Settled { activation, node, result: Ok(call.input), ms: 0.0 }, Some(0.0));
         }
         let Phase::Done(result) = step.phase else { return Err("a run of the core did not end".into()) };
         black_box(result);
@@ -122,8 +122,8 @@ async fn over_memory(document: &Value, workflows: usize) -> Result<(), Failed> {
     let engine = Engine::new(Arc::new(MemoryStorage::new()), tasks());
     for run in 0..workflows {
         let mut run =
-            engine.start(Start::new(document.clone(), Value::Null).id(format!("run-{run}"))).await?;
-        black_box(run.drive(Drive::new()).await?);
+            engine.start(Start::new(document.clone(), Value::Null).with_id(format!("run-{run}"))).await?;
+        let _ = black_box(run.drive().await?);
     }
     Ok(())
 }

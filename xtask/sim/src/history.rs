@@ -7,7 +7,7 @@ use crate::plan::Growth;
 use crate::tasks::is_other;
 use crate::world::acts::{BREAKS, Manner, REFUSED, TAKEN, input};
 use crate::world::{Setting, Trouble, World};
-use jaren_engine::{Status, Timers};
+use jaren_engine::Status;
 use jaren_json::Value;
 
 /// After so many steps trouble ends, and every run must come to its end.
@@ -134,9 +134,9 @@ impl World {
             return; // what a stranger begins is its own
         }
         let probes = exists && self.with(Trouble::Strangers) && self.dice.percent(3);
-        let timers = if self.dice.percent(60) { Timers::Wait } else { Timers::Return };
+        let stays = self.dice.percent(60);
         let manner =
-            Manner { start: !exists || self.dice.percent(30), timers, again: self.dice.below(3), probes };
+            Manner { start: !exists || self.dice.percent(30), stays, again: self.dice.below(3), probes };
         self.drive(index, run, manner);
     }
 
@@ -187,13 +187,13 @@ impl World {
             self.drive_through(run, steps).await?;
             match self.last.take() {
                 Some(Ok(Status::Done { .. })) => return self.settled(run),
-                Some(Err(error)) if error.code() == "JF2015" => return self.settled(run),
-                // A task that failed, a guard that broke, a process that died: it is driven again.
-                Some(Ok(Status::Interrupted) | Err(_)) => {}
+                Some(Ok(Status::Failed { failure })) if failure.code == "JF2015" => return self.settled(run),
                 Some(Ok(Status::Waiting { .. })) | None => {
                     let reply = answers.next().unwrap_or(Reply::Take);
                     self.reply(run, reply).await?;
                 }
+                // A task that failed, a guard that broke, a process that died: it is driven again.
+                Some(_) => {}
             }
         }
         Err(format!("run {run} does not come to its end"))
@@ -243,8 +243,7 @@ impl World {
         };
         if !drives(self) {
             let start = !self.judge.exists(run);
-            let timers = if self.parked { Timers::Wait } else { Timers::Return };
-            self.drive(0, run, Manner { start, timers, again: 0, probes: false });
+            self.drive(0, run, Manner { start, stays: self.parked, again: 0, probes: false });
             self.settle().await?;
         }
         // A commit that waits before it is tried again leaves nothing pending for a moment.

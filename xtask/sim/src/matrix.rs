@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use jaren_engine::Policy;
+use jaren_engine::CommitPolicy;
 use jaren_json::{Value, value};
 
 use crate::causes::Coverage;
@@ -27,7 +27,7 @@ pub(crate) struct Matrix {
 /// The undisturbed run, and then each of its writes with each fault.
 struct Case {
     fixed: Fixed,
-    policy: Policy,
+    policy: CommitPolicy,
     /// Drives stay for timers.
     parked: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) fn matrix(faults: &[Fault], control: Option<Control>) -> Matrix {
 /// The longest first, so that the threads end together.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for policy in [Policy::EverySavePoint, Policy::Coalesced] {
+    for policy in [CommitPolicy::EverySavePoint, CommitPolicy::Coalesced] {
         for fixed in documents() {
             // Whether drives stay for timers tells only where there is something to stay for.
             let parks = fixed.replies.contains(&Reply::Time);
@@ -70,9 +70,9 @@ fn cases() -> Vec<Case> {
 impl Case {
     fn run(&self, faults: &[Fault], control: Option<Control>) -> Matrix {
         // Events are numbered as they are sent, so documents that wait for them differ after a crash.
-        let compares = self.policy == Policy::Coalesced && self.fixed.replies.is_empty();
-        let every =
-            compares.then(|| history(&self.fixed, Policy::EverySavePoint, false, None, control).0.saves);
+        let compares = self.policy == CommitPolicy::Coalesced && self.fixed.replies.is_empty();
+        let every = compares
+            .then(|| history(&self.fixed, CommitPolicy::EverySavePoint, false, None, control).0.saves);
         let mut one = Matrix::default();
         one.writes = one.take(self, None, every.as_deref(), control);
         for at in 1..=one.writes {
@@ -121,7 +121,7 @@ impl Matrix {
 /// One history of one document, with at most one fault. Answers how many commits it made, too.
 fn history(
     fixed: &Fixed,
-    policy: Policy,
+    policy: CommitPolicy,
     parked: bool,
     fault: Option<(usize, Fault)>,
     control: Option<Control>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jaren_engine::{Failure, Retries, TaskContext, Tasks};
+use jaren_engine::{Failure, RetryPolicy, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tokio::sync::oneshot;
 
@@ -63,7 +63,7 @@ pub(crate) fn tasks(board: &Arc<Board>, life: Life, care: Care) -> Tasks {
     for name in [MIX, KEEP] {
         let mut added = tasks.add_nested(name, VERSION, nested.clone(), handler(board, life, answer));
         if care.retries > 0 {
-            added = added.retry(Retries::times(care.retries).backoff(PAUSE, PAUSE_MAX));
+            added = added.retry(RetryPolicy::times(care.retries).with_backoff(PAUSE, PAUSE_MAX));
         }
         if care.limited && name == MIX {
             added.time_limit(LIMIT);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_durable::{Batch, MemoryStorage, Storage};
-use jaren_engine::{CancellationToken, Engine, EngineError, Policy, Status};
+use jaren_engine::{CancellationToken, CommitPolicy, Engine, EngineError, Status};
 use jaren_host::{Clock, CountingIds, ManualClock, SeededRandom, Timestamp};
 use jaren_json::Value;
 use tokio::sync::Notify;
@@ -137,7 +137,7 @@ pub(crate) struct World {
     pub(crate) events: u64,
     sent: Vec<(usize, String, &'static str, u64)>,
     /// The only policy of engines, if there is one.
-    pub(crate) policy: Option<Policy>,
+    pub(crate) policy: Option<CommitPolicy>,
     /// Drives stay for timers once trouble has ended, too.
     pub(crate) parked: bool,
     /// How the drive that ended last ended.
@@ -198,7 +198,7 @@ impl World {
             base: Arc::clone(&self.clock),
             skew: ManualClock::new(Timestamp::from_millis(skew)),
         });
-        let policies = [Policy::Coalesced, Policy::EverySavePoint];
+        let policies = [CommitPolicy::Coalesced, CommitPolicy::EverySavePoint];
         let drawn = policies[usize::from(self.dice.percent(40))];
         let policy = self.policy.unwrap_or(drawn);
         let care = self.care();
@@ -208,7 +208,7 @@ impl World {
             .with_random(Arc::new(random))
             .with_clock(clock.clone())
             .with_ids(self.ids.clone())
-            .with_policy(policy)
+            .with_commit_policy(policy)
             .with_grace(GRACE);
         self.say(|| format!("process {life} begins: {policy:?}, clock {skew:+} ms, {care:?}"));
         let drives = (0..self.runs()).map(|_| None).collect();

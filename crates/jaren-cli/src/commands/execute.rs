@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jaren::durable::Storage;
-use jaren::engine::{Drive, Engine, EngineError, ErrorKind, Record, RunView, Start, Status, Tasks};
+use jaren::engine::{
+    Drive, Engine, EngineError, ErrorKind, Record, RunFailure, RunView, Start, Status, Tasks,
+};
 use jaren::host::{Clock, SystemClock, Timestamp};
-use jaren::json::{Digest, Value, pretty, value};
+use jaren::json::{Digest, Str, Value, pretty, value};
 use tokio::sync::Notify;
 
 use crate::command_task;
@@ -65,7 +67,10 @@ impl Execution<'_> {
         progress.finish();
         let status = ended?;
         let state = self.view().await.ok().flatten().map(|view| view.state).unwrap_or_default();
-        Ok(self.report(&status, &state, output))
+        match &status {
+            Status::Failed { failure } => Err(self.failed(failure)),
+            _ => Ok(self.report(&status, &state, output)),
+        }
     }
 
     async fn drive_to_rest(
@@ -118,7 +123,7 @@ impl Execution<'_> {
         rests.notify_one();
         let (shown, rest) = (Arc::clone(progress), Arc::clone(&rests));
         let drive =
-            Drive::new().cancelled_by(stop.at_checkpoint.clone()).observed_by(move |record: &Record| {
+            Drive::new().with_cancel(stop.at_checkpoint.clone()).with_observer(move |record: &Record| {
                 shown.record(record);
                 if matches!(record, Record::Waiting { .. }) {
                     rest.notify_one();
@@ -128,7 +133,7 @@ impl Execution<'_> {
         tokio::select! {
             biased;
             () = stop.at_once.cancelled() => Ok(Status::Interrupted),
-            status = run.drive(drive) => status.map_err(|error| self.problem(&error)),
+            status = run.drive_with(drive) => status.map_err(|error| self.problem(&error)),
             never = self.tell_waits(&rests, progress) => match never {},
         }
     }
@@ -150,7 +155,7 @@ impl Execution<'_> {
 
     /// What is stored of the run, if it exists.
     pub(crate) async fn view(&self) -> Result<Option<RunView>, Problem> {
-        RunView::load(&self.storage, self.run).await.map_err(|error| self.problem(&error))
+        RunView::load(&*self.storage, self.run).await.map_err(|error| self.problem(&error))
     }
 
     async fn has_news(&self) -> Result<bool, Problem> {
@@ -173,7 +178,7 @@ impl Execution<'_> {
                 let until = deadline.map(Timestamp::as_millis);
                 let object = value!({
                     "type": "status", "run": run, "status": "waiting", "state": state,
-                    "events": events.iter().map(String::as_str).collect::<Value>(), "until": until.map(integer),
+                    "events": events.iter().map(Str::as_str).collect::<Value>(), "until": until.map(integer),
                 });
                 output.print(&object, || {
                     let waits = format!(
@@ -190,7 +195,7 @@ impl Execution<'_> {
                 });
                 Exit::Waiting
             }
-            Status::Interrupted => {
+            _ => {
                 let object =
                     value!({ "type": "status", "run": run, "status": "interrupted", "state": state });
                 output.print(&object, || {
@@ -221,7 +226,7 @@ impl Execution<'_> {
                 let message = format!("the document of run {run:?} cannot be executed with these tasks");
                 Problem::defects(Exit::Document, message, None, defects)
             }
-            ErrorKind::Run => self.failed(error),
+            ErrorKind::Run => Problem::new(Exit::Failed, format!("run {run:?} cannot be started: {said}")),
             ErrorKind::Changed => Problem::new(Exit::Conflict, format!("run {run:?}: {said}"))
                 .with_help("a run goes on with what it began with; start another one under another --id"),
             ErrorKind::Unfit => {
@@ -230,29 +235,27 @@ impl Execution<'_> {
                 Problem::new(Exit::Conflict, format!("run {run:?} does not fit the document: {said}{place}"))
                     .with_help("nothing has changed; the run goes on with its own document")
             }
-            ErrorKind::Fenced => Problem::new(Exit::Busy, format!("run {run:?}: {said}")),
+            ErrorKind::Fenced | ErrorKind::Busy => Problem::new(Exit::Busy, format!("run {run:?}: {said}")),
             ErrorKind::NotFound => unknown_run(run, self.path),
-            ErrorKind::Invalid => Problem::new(Exit::Usage, error.to_string()),
-            ErrorKind::Storage => {
-                match std::error::Error::source(error).and_then(|cause| cause.downcast_ref()) {
-                    Some(cause) => store::problem(self.path, cause),
-                    None => Problem::new(Exit::Store, format!("store {}: {said}", self.path.display())),
-                }
-            }
+            ErrorKind::Invalid | ErrorKind::TooLarge => Problem::new(Exit::Usage, error.to_string()),
+            ErrorKind::Storage => match error.storage() {
+                Some(cause) => store::problem(self.path, cause),
+                None => Problem::new(Exit::Store, format!("store {}: {said}", self.path.display())),
+            },
             _ => Problem::new(Exit::Store, format!("run {run:?}: {said}")),
         }
     }
 
     /// A run that failed: where, what the task said, and how to go on.
-    fn failed(&self, error: &EngineError) -> Problem {
-        let state = error.state().map(state_name).unwrap_or_default();
-        let place = match error.node() {
+    fn failed(&self, failed: &RunFailure) -> Problem {
+        let state = failed.state.as_deref().map(state_name).unwrap_or_default();
+        let place = match failed.node.as_deref() {
             Some(node) if node != "task" => format!("{state}, node {node}"),
             _ => state,
         };
         let mut message =
-            format!("run {:?} failed in {place}: {}: {}", self.run, error.code(), error.message());
-        if let Some(failure) = error.failure() {
+            format!("run {:?} failed in {place}: {}: {}", self.run, failed.code, failed.message);
+        if let Some(failure) = &failed.failure {
             message = format!("run {:?} failed in {place}: {failure}", self.run);
             if let Some(stderr) = failure.data.get("stderr").and_then(Value::as_str) {
                 let lines: String = stderr.lines().flat_map(|line| ["\n  ", line]).collect();
@@ -290,7 +293,7 @@ pub(crate) fn unknown_run(run: &str, store: &Path) -> Problem {
 }
 
 /// What a wait is for: events, a time, or both.
-pub(crate) fn waits_for(events: &[String], until_ms: Option<i64>, now_ms: i64) -> String {
+pub(crate) fn waits_for(events: &[Str], until_ms: Option<i64>, now_ms: i64) -> String {
     let events = events.iter().map(|event| text::line(event).into_owned()).collect::<Vec<_>>().join(" or ");
     match (events.is_empty(), until_ms) {
         (false, None) => events,

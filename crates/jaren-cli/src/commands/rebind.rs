@@ -35,7 +35,7 @@ pub(crate) async fn rebind(arguments: &args::Rebind, output: &mut Output) -> Res
         .map_err(|report| refused("workflow", &document, &report))?;
     let mut rebind = Rebind::new(document.value, &*arguments.actor, &*arguments.reason);
     if arguments.tasks.is_some() {
-        rebind = rebind.attachment(attachment(tasks.as_ref()));
+        rebind = rebind.with_attachment(attachment(tasks.as_ref()));
     }
     if arguments.start_over {
         rebind = rebind.starting_over();

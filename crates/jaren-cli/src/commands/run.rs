@@ -47,8 +47,9 @@ pub(crate) async fn run(arguments: &args::Run, output: &mut Output) -> Result<Ex
     output.print(&object, || format!("run {}\n", text::line(&id)));
     match execution.lock()? {
         Asked::Held(lock) => {
-            let start =
-                Start::new(document.value, data).id(&*id).attachment(attachment(execution.tasks.as_ref()));
+            let start = Start::new(document.value, data)
+                .with_id(&*id)
+                .with_attachment(attachment(execution.tasks.as_ref()));
             execution.drive(lock, Enter::Start(start), output).await
         }
         Asked::Busy(holder) => Err(busy(&id, holder)),

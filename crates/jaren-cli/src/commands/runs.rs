@@ -17,20 +17,21 @@ pub(crate) async fn runs(arguments: &args::Runs, output: &mut Output) -> Result<
     let path = &*arguments.store.store;
     let execution =
         Execution { run: "", path, storage: store::open(path, Use::Read)?, tasks: None, no_wait: true };
-    let mut query = RunsQuery { status: arguments.status.map(status), ..RunsQuery::default() };
+    let mut query = RunsQuery::new();
+    if let Some(wanted) = arguments.status {
+        query = query.with_status(status(wanted));
+    }
     let mut listed = false;
     loop {
-        let page = page_of_runs(&execution.storage, query.clone())
+        let page = page_of_runs(&*execution.storage, query.clone())
             .await
             .map_err(|error| execution.problem(&error))?;
         for run in &page.runs {
             output.print(&to_json(run), || row(run, !listed));
             listed = true;
         }
-        query.after = page.next;
-        if query.after.is_none() {
-            break;
-        }
+        let Some(next) = page.next else { break };
+        query = query.after(next);
     }
     if !listed && !output.is_json() {
         output.print(&Value::Null, || "no runs\n".to_owned());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jaren::engine::{Engine, Event, Refusal, Sent, Tasks, event_taken};
+use jaren::engine::{Engine, Event, EventFate, Rejection, Sent, Tasks, event_fate};
 use jaren::json::value;
 
 use super::execute::{Enter, Execution, holder_name, unknown_run};
@@ -29,7 +29,7 @@ pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<
     };
     let mut event = Event::new(&*arguments.event, payload.unwrap_or_default());
     if let Some(id) = &arguments.id {
-        event = event.id(id);
+        event = event.with_id(id);
     }
     let sent = Engine::new(storage, Tasks::new()).send(&arguments.run, event).await;
     let sent = sent.map_err(|error| execution.problem(&error))?;
@@ -43,9 +43,9 @@ pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<
     match execution.lock()? {
         Asked::Held(lock) => {
             let exit = execution.drive(lock, Enter::Open, output).await?;
-            let taken = event_taken(&execution.storage, &arguments.run, id).await;
-            if !taken.map_err(|error| execution.problem(&error))?.unwrap_or(true) {
-                say_refused(arguments, id, output);
+            let fate = event_fate(&*execution.storage, &arguments.run, id).await;
+            if fate.map_err(|error| execution.problem(&error))? == Some(EventFate::Ignored) {
+                say_ignored(arguments, id, output);
             }
             Ok(exit)
         }
@@ -60,12 +60,12 @@ pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<
 }
 
 /// Says that a wait met the event and no transition took it.
-fn say_refused(arguments: &args::Send, id: &str, output: &mut Output) {
+fn say_ignored(arguments: &args::Send, id: &str, output: &mut Output) {
     let (run, event) = (&*arguments.run, &*arguments.event);
-    let object = value!({ "type": "refused", "run": run, "event": event, "id": id });
+    let object = value!({ "type": "ignored", "run": run, "event": event, "id": id });
     output.print(&object, || {
         format!(
-            "the wait refused event {}: it takes no {} with this payload\n",
+            "the wait ignored event {}: it takes no {} with this payload\n",
             text::line(id),
             text::line(event)
         )
@@ -76,11 +76,14 @@ fn say_refused(arguments: &args::Send, id: &str, output: &mut Output) {
 fn say<'a>(arguments: &args::Send, sent: &'a Sent, output: &mut Output) -> Result<&'a str, Problem> {
     let run = &*arguments.run;
     let (id, outcome) = match sent {
-        Sent::Accepted { id } => (id, "stored"),
+        Sent::Stored { id } => (id, "stored"),
         Sent::Repeated { id } => (id, "repeated"),
-        Sent::Refused { id, reason } => {
+        Sent::Rejected { id, reason } => {
             let why = match reason {
-                Refusal::IdTaken => format!("run {run:?} was sent another event under the id {id:?} before"),
+                Rejection::IdTaken => {
+                    format!("run {run:?} was sent another event under the id {id:?} before")
+                }
+                Rejection::Full => format!("run {run:?} has as many events in its inbox as it can keep"),
                 _ => format!("run {run:?} is done and takes no more events"),
             };
             return Err(Problem::new(Exit::Conflict, format!("{why}; nothing was stored")));

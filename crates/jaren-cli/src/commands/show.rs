@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jaren::engine::{Bound, PendingEvent, Rebound, RunFailure, RunStatus, RunView};
 use jaren::host::{Clock, SystemClock, Timestamp};
-use jaren::json::{Object, Value, to_text, value};
+use jaren::json::{Object, Str, Value, to_text, value};
 
 use super::execute::{Execution, shown_value, unknown_run, waits_for};
 use crate::args;
@@ -32,7 +32,7 @@ pub(crate) async fn show(arguments: &args::Show, output: &mut Output) -> Result<
 fn to_json(view: &RunView) -> Value {
     let waiting = (view.status == RunStatus::Waiting).then(|| {
         value!({
-            "events": view.events.iter().map(String::as_str).collect::<Value>(),
+            "events": view.events.iter().map(Str::as_str).collect::<Value>(),
             "until": view.deadline.map(|at| integer(at.as_millis())),
         })
     });

@@ -1,13 +1,13 @@
 //! The pure run core: `(run state, event, now) → (run state, save points, commands)`.
 //!
-//! Nothing here knows a clock, a runtime or a store. A [`RunState`] takes an [`Event`] and the time, changes itself and
+//! Nothing here knows a clock, a runtime or a store. A [`RunState`] takes an [`Input`] and the time, changes itself and
 //! answers a [`Step`]: in order, the save points of the format that it passed, the tasks to start, the records to
 //! show, and where the run now stands. It does not wait for a save: whoever drives it must hold every command back
 //! until the save point named in its `after` is durable, and throw the state away when a save fails. That is what
-//! lets a policy decide which save points travel together ([`crate::Policy`]) without the core knowing.
+//! lets a driver decide which save points travel together without the core knowing.
 //!
 //! ```
-//! use jaren_engine::core::{Event, Output, Phase, RunState};
+//! use jaren_engine::core::{Input, Output, Phase, RunState};
 //! use jaren_flow::{DeclaredTasks, workflow::Workflow};
 //! use jaren_json::value;
 //!
@@ -20,10 +20,10 @@
 //! });
 //! let workflow = Workflow::compile(&document, &DeclaredTasks)?;
 //! let mut run = RunState::start(workflow, "run-1", value!(21), Some(0.0))?;
-//! let step = run.step(Event::Begin, Some(0.0));
+//! let step = run.step(Input::Begin, Some(0.0));
 //! let Some(Output::Start(call)) = step.outputs.last() else { panic!("the task is asked for") };
 //! assert_eq!((call.task.as_str(), call.after), ("double", 3)); // once generation 3 is durable
-//! let answer = Event::Settled { activation: call.activation, node: call.node, result: Ok(value!(42)), ms: 1.0 };
+//! let answer = Input::Settled { activation: call.activation, node: call.node, result: Ok(value!(42)), ms: 1.0 };
 //! let step = run.step(answer, None);
 //! assert!(matches!(step.phase, Phase::Done(result) if result == value!(42)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,7 +46,7 @@ pub use pending::Pending;
 pub(crate) use rebind::Unfit;
 pub use record::{NodeStatus, Record};
 pub use run::RunState;
-pub use snapshot::{Snapshot, Status};
+pub use snapshot::{Snapshot, SnapshotStatus};
 
 use jaren_json::{Str, Value};
 
@@ -54,7 +54,7 @@ use crate::failure::Failure;
 
 /// What happened to a run.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum Input {
     /// A driver takes the run over. A fresh generation is claimed before anything else, so that whoever drove it
     /// before can save nothing more (workflow §5). The first event of every attempt.
     Begin,
@@ -183,7 +183,7 @@ pub enum Output {
 pub enum Phase {
     /// Tasks are being run.
     Working,
-    /// The run could go on at once, but has answered enough for one step: [`Event::Continue`].
+    /// The run could go on at once, but has answered enough for one step: [`Input::Continue`].
     More,
     /// A wait holds it: an event or the deadline moves it.
     Waiting {

@@ -7,7 +7,7 @@ use jaren_json::{Object, Str, Value};
 use super::activation::Activation;
 use super::error::RunError;
 use super::run::RunState;
-use super::snapshot::{Snapshot, Status};
+use super::snapshot::{Snapshot, SnapshotStatus};
 use crate::numbers::count;
 
 /// Why a saved run does not fit another workflow.
@@ -34,7 +34,7 @@ impl Unfit {
 }
 
 impl RunState {
-    /// The published snapshot of a run that was saved under `from`, bound to `to`: one generation on, with the same
+    /// The snapshot of a run that was saved under `from`, bound to `to`: one generation on, with the same
     /// state, data, results and visits. An activation that is not finished goes on with what it has if its work and its
     /// input are the same; `starting_over` drops it instead, so that the state is admitted anew, in the same visit.
     pub(crate) fn rebind(
@@ -43,7 +43,7 @@ impl RunState {
         run: &str,
         stored: &Value,
         starting_over: bool,
-    ) -> Result<Value, Unfit> {
+    ) -> Result<Snapshot, Unfit> {
         let saved = Saved::read(stored).ok_or_else(|| Unfit::new("the saved snapshot is malformed"))?;
         check_state(from, to, saved.active)?;
         check_records(to, &saved)?;
@@ -57,7 +57,7 @@ impl RunState {
         let rebound = Value::Object(rebound);
         let input = saved.context.get("input").cloned().unwrap_or_default();
         match RunState::restore(to.clone(), run, &rebound, &input) {
-            Ok(_) => Ok(rebound),
+            Ok(state) => Ok(state.snapshot().clone()),
             Err(error) => Err(Unfit::from_run(&error)),
         }
     }
@@ -139,7 +139,8 @@ impl<'a> Saved<'a> {
         let control = workflow.chart().restore(&Value::Object(control.clone()));
         let control = control.map_err(|error| unfit(&RunError::from_flow(error)))?;
         let (top, context) = (self.top.clone(), self.context.clone());
-        let snapshot = Snapshot::checked(top, context, control, None, self.generation, Status::Running);
+        let snapshot =
+            Snapshot::checked(top, context, control, None, self.generation, SnapshotStatus::Running);
         let visit = snapshot.visits(state);
         Activation { run, state, visit }.input(workflow, &snapshot).map_err(|error| unfit(&error))
     }

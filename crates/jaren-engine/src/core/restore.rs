@@ -9,7 +9,7 @@ use super::activation::Activation;
 use super::error::RunError;
 use super::pending::Pending;
 use super::run::RunState;
-use super::snapshot::{Snapshot, Status};
+use super::snapshot::{Snapshot, SnapshotStatus};
 use crate::difference;
 
 impl RunState {
@@ -83,7 +83,7 @@ struct Parts<'a> {
     results: &'a Object,
     visits: &'a Object,
     generation: u64,
-    status: Status,
+    status: SnapshotStatus,
 }
 
 impl<'a> Parts<'a> {
@@ -97,7 +97,7 @@ impl<'a> Parts<'a> {
         }
         let generation = top.get("generation").and_then(Value::as_u64).filter(|generation| *generation > 0);
         let generation = generation.ok_or_else(|| malformed("its generation is not a positive integer"))?;
-        let status = top.get("status").and_then(Value::as_str).and_then(Status::parse);
+        let status = top.get("status").and_then(Value::as_str).and_then(SnapshotStatus::parse);
         let status = status.ok_or_else(|| malformed("its status is unknown"))?;
         let context = top.get("context").and_then(Value::as_object);
         let context = context.ok_or_else(|| malformed("its context is not an object"))?;
@@ -179,7 +179,9 @@ fn check_control(
     }
     let is_final = workflow.chart().is_final(control).map_err(RunError::from_flow)?;
     let waits = workflow.form(active) == Some(Form::On);
-    if (parts.status == Status::Done) != is_final || (parts.status == Status::Waiting && !waits) {
+    if (parts.status == SnapshotStatus::Done) != is_final
+        || (parts.status == SnapshotStatus::Waiting && !waits)
+    {
         return Err(malformed("its status disagrees with its control"));
     }
     Ok(active.clone())

@@ -14,8 +14,8 @@ use super::dataflow::{CONCURRENCY, DagRun, Surroundings, TaskCall};
 use super::error::{Cause, RunError};
 use super::pending::Pending;
 use super::record::{NodeStatus, Record};
-use super::snapshot::{Snapshot, Status};
-use super::{Arrival, Consumed, Event, Output, Phase, SaveCause, SavePoint, StartTask, Step};
+use super::snapshot::{Snapshot, SnapshotStatus};
+use super::{Arrival, Consumed, Input, Output, Phase, SaveCause, SavePoint, StartTask, Step};
 use crate::failure::Failure;
 
 /// What a sequential step answers: six save points, some records and the next task.
@@ -56,7 +56,7 @@ pub struct RunState {
 }
 
 impl RunState {
-    /// A new run. Nothing is saved until its first [`Event::Begin`]. `now` is the time of its statechart, 0 if
+    /// A new run. Nothing is saved until its first [`Input::Begin`]. `now` is the time of its statechart, 0 if
     /// absent.
     pub fn start(workflow: Workflow, run: &str, input: Value, now: Option<f64>) -> Result<Self, RunError> {
         if !input.is_json() {
@@ -66,7 +66,7 @@ impl RunState {
         let scope = Value::Object(context.clone());
         let at = statechart::Step { now: Some(now.unwrap_or(0.0)), context: Some(&scope), payload: None };
         let started = workflow.chart().start(&at).map_err(RunError::from_flow)?;
-        let status = if started.is_final { Status::Done } else { Status::Running };
+        let status = if started.is_final { SnapshotStatus::Done } else { SnapshotStatus::Running };
         let context = context::admit(&workflow, &context, &started.entered)?;
         let snapshot = Snapshot::fresh(run, workflow.identity(), started.state, context, status);
         let mut state = RunState::at(workflow, run, snapshot);
@@ -77,9 +77,9 @@ impl RunState {
     /// A run at a snapshot that has been checked.
     pub(super) fn at(workflow: Workflow, run: &str, snapshot: Snapshot) -> Self {
         let phase = match snapshot.status() {
-            Status::Running => Phase::More,
-            Status::Waiting => waiting(&workflow, &snapshot),
-            Status::Done => Phase::Done(snapshot.data()),
+            SnapshotStatus::Running => Phase::More,
+            SnapshotStatus::Waiting => waiting(&workflow, &snapshot),
+            SnapshotStatus::Done => Phase::Done(snapshot.data()),
         };
         RunState {
             workflow,
@@ -126,9 +126,9 @@ impl RunState {
 
     /// Moves the run. `now` is the explicit time: a `Begin` takes it as the time of its next control transition and a
     /// wait advances to it; absent, time stands still (workflow §4). It may not be before the run's own time.
-    pub fn step(&mut self, event: Event, now: Option<f64>) -> Step {
+    pub fn step(&mut self, input: Input, now: Option<f64>) -> Step {
         let mut outputs = Vec::with_capacity(OUTPUTS_USUAL);
-        self.phase = match self.take(event, now, &mut outputs) {
+        self.phase = match self.take(input, now, &mut outputs) {
             Ok(phase) => phase,
             Err(error) => {
                 if let Some(running) = self.running.take() {
@@ -140,7 +140,7 @@ impl RunState {
         Step { outputs, phase: self.phase.clone() }
     }
 
-    fn take(&mut self, event: Event, now: Option<f64>, out: &mut Vec<Output>) -> Result<Phase, RunError> {
+    fn take(&mut self, input: Input, now: Option<f64>, out: &mut Vec<Output>) -> Result<Phase, RunError> {
         if let Some(now) = now {
             if !now.is_finite() || now < self.snapshot.control().time() {
                 let reason = "the run's time must be finite and cannot move backwards";
@@ -148,9 +148,9 @@ impl RunState {
             }
             self.now = Some(now);
         }
-        match event {
-            Event::Begin => self.begin(now, out),
-            Event::Settled { activation, node, result, ms } => {
+        match input {
+            Input::Begin => self.begin(now, out),
+            Input::Settled { activation, node, result, ms } => {
                 let running = self.running.take_if(|running| running.activation == activation);
                 let Some(running) = running else { return Ok(self.phase.clone()) };
                 self.clock = now;
@@ -159,13 +159,13 @@ impl RunState {
                     None => self.go(out),
                 }
             }
-            Event::Arrived(arrival) => {
+            Input::Arrived(arrival) => {
                 self.inbox.push_back(arrival);
                 self.resume_wait(out)
             }
-            Event::Due => self.resume_wait(out),
-            Event::Continue if self.begun && matches!(self.phase, Phase::More) => self.go(out),
-            Event::Continue => Ok(self.phase.clone()),
+            Input::Due => self.resume_wait(out),
+            Input::Continue if self.begun && matches!(self.phase, Phase::More) => self.go(out),
+            Input::Continue => Ok(self.phase.clone()),
         }
     }
 
@@ -177,7 +177,7 @@ impl RunState {
         }
         let waits = self.form() == Some(Form::On);
         if let Some(now) = now
-            && self.snapshot.status() != Status::Done
+            && self.snapshot.status() != SnapshotStatus::Done
             && !waits
         {
             // No timer can fall due on the way: only waits have them.
@@ -191,7 +191,7 @@ impl RunState {
     }
 
     fn resume_wait(&mut self, out: &mut Vec<Output>) -> Result<Phase, RunError> {
-        let waits = self.begun && self.snapshot.status() == Status::Waiting;
+        let waits = self.begun && self.snapshot.status() == SnapshotStatus::Waiting;
         if waits { self.go(out) } else { Ok(self.phase.clone()) }
     }
 
@@ -203,7 +203,7 @@ impl RunState {
         {
             return Ok(phase);
         }
-        while self.snapshot.status() != Status::Done {
+        while self.snapshot.status() != SnapshotStatus::Done {
             if out.len() > full {
                 return Ok(Phase::More);
             }
@@ -276,7 +276,7 @@ impl RunState {
                 }
             }
         }
-        self.snapshot.set_status(Status::Waiting);
+        self.snapshot.set_status(SnapshotStatus::Waiting);
         self.save(SaveCause::Wait, None, out)?;
         let (active, generation) = (self.actives(), self.snapshot.generation());
         out.push(Output::Record { after: generation, record: Record::Waiting { active, generation } });
@@ -318,7 +318,7 @@ impl RunState {
         let context = context::admit(&self.workflow, self.snapshot.context(), &moved.entered)?;
         self.snapshot.set_context(context);
         self.snapshot.set_control(moved.state);
-        self.snapshot.set_status(if moved.is_final { Status::Done } else { Status::Running });
+        self.snapshot.set_status(if moved.is_final { SnapshotStatus::Done } else { SnapshotStatus::Running });
         let generation = self.save(SaveCause::Control, consumed, out)?;
         let record = Record::Transition {
             transitions: moved.transitions,

@@ -16,7 +16,7 @@ const GENERATION_MAX: u64 = (1 << 53) - 1;
 
 /// Where a run stands, in the format's own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum SnapshotStatus {
     /// Work is pending, or control is about to move.
     Running,
     /// Control rests in a wait that nothing has answered yet.
@@ -25,18 +25,20 @@ pub enum Status {
     Done,
 }
 
-impl Status {
+impl SnapshotStatus {
     /// The format's word.
     pub fn as_str(self) -> &'static str {
         match self {
-            Status::Running => "running",
-            Status::Waiting => "waiting",
-            Status::Done => "done",
+            SnapshotStatus::Running => "running",
+            SnapshotStatus::Waiting => "waiting",
+            SnapshotStatus::Done => "done",
         }
     }
 
     pub(super) fn parse(word: &str) -> Option<Self> {
-        [Status::Running, Status::Waiting, Status::Done].into_iter().find(|status| status.as_str() == word)
+        [SnapshotStatus::Running, SnapshotStatus::Waiting, SnapshotStatus::Done]
+            .into_iter()
+            .find(|status| status.as_str() == word)
     }
 }
 
@@ -49,7 +51,7 @@ pub struct Snapshot {
     control: statechart::Snapshot,
     pending: Option<Pending>,
     generation: u64,
-    status: Status,
+    status: SnapshotStatus,
 }
 
 impl Snapshot {
@@ -59,7 +61,7 @@ impl Snapshot {
         identity: &Value,
         control: statechart::Snapshot,
         context: Object,
-        status: Status,
+        status: SnapshotStatus,
     ) -> Self {
         let members = [
             ("format", Value::from(FORMAT)),
@@ -82,7 +84,7 @@ impl Snapshot {
         control: statechart::Snapshot,
         pending: Option<Pending>,
         generation: u64,
-        status: Status,
+        status: SnapshotStatus,
     ) -> Self {
         Snapshot { form, context, control, pending, generation, status }
     }
@@ -123,7 +125,7 @@ impl Snapshot {
     }
 
     /// Where the run stands.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> SnapshotStatus {
         self.status
     }
 
@@ -173,7 +175,7 @@ impl Snapshot {
         self.control = control;
     }
 
-    pub(super) fn set_status(&mut self, status: Status) {
+    pub(super) fn set_status(&mut self, status: SnapshotStatus) {
         self.status = status;
     }
 

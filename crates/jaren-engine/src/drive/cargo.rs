@@ -6,10 +6,11 @@ use jaren_json::{Value, digest};
 
 use crate::core::{Consumed, Snapshot};
 use crate::documents::{
-    self, DEFINITION, FAILURE, HOLDER, INBOX, RECEIPT, REVISION_LABEL, RunFailure, RunStatus, SNAPSHOT,
-    STATUS_LABEL,
+    self, DEFINITION, FAILURE, HOLDER, INBOX, INBOX_SIZE, RECEIPT, REVISION_LABEL, RunFailure, RunStatus,
+    SNAPSHOT, STATUS_LABEL,
 };
 use crate::error::EngineError;
+use crate::inbox::InboxSize;
 use crate::numbers;
 
 /// Conflicts mean that others commit, so a retry gets its turn; this bounds a store that answers nothing else.
@@ -72,7 +73,7 @@ impl Cargo {
         loop {
             let draft = self.draft(session).await?;
             let Err(error) = session.commit(draft).await else { return Ok(Landed::Durable { met }) };
-            match (&error, retry_of(&error)) {
+            match (&error, EngineError::retry_of(&error)) {
                 (CommitError::Conflict(_), _) if conflicts < CONFLICTS_MAX => {
                     conflicts += 1;
                     met = true;
@@ -82,13 +83,17 @@ impl Cargo {
                     retries += 1;
                     tokio::time::sleep(pause).await;
                 }
-                _ => return Err(error.into()),
+                _ => return Err(EngineError::of_commit(error)),
             }
             // What the store holds decides. If it cannot even be read, the failure of the store is told: a conflict
             // alone does not say that the run is lost.
             if let Err(unread) = session.refresh().await {
                 let conflict = matches!(error, CommitError::Conflict(_));
-                return Err(if conflict { unread.into() } else { error.into() });
+                return Err(if conflict {
+                    EngineError::of_session(unread)
+                } else {
+                    EngineError::of_commit(error)
+                });
             }
             match self.outcome(session, before.as_deref()).await? {
                 Outcome::Landed => return Ok(Landed::Durable { met: true }),
@@ -103,7 +108,7 @@ impl Cargo {
     /// Did this commit happen, could it still, or has another engine claimed the run? `before` held it when it was
     /// loaded.
     async fn outcome(&self, session: &mut Session, before: Option<&str>) -> Result<Outcome, EngineError> {
-        let stored = session.document(&SNAPSHOT).await?;
+        let stored = session.document(&SNAPSHOT).await.map_err(EngineError::of_session)?;
         let Some(stored) = stored else {
             let fresh = self.base.is_none() && session.head().get() == 0;
             return Ok(if fresh { Outcome::Open } else { Outcome::Lost });
@@ -127,7 +132,8 @@ impl Cargo {
     /// Is the failure, if there is one, the stored one?
     async fn told(&self, session: &mut Session) -> Result<bool, EngineError> {
         let Some(failure) = &self.failure else { return Ok(true) };
-        Ok(session.document(&FAILURE).await?.is_some_and(|stored| stored == failure.to_value()))
+        let stored = session.document(&FAILURE).await.map_err(EngineError::of_session)?;
+        Ok(stored.is_some_and(|stored| stored == failure.to_value()))
     }
 
     async fn draft(&self, session: &mut Session) -> Result<Draft, EngineError> {
@@ -146,11 +152,22 @@ impl Cargo {
         if let Some(failure) = &self.failure {
             draft.put(&FAILURE, failure.to_value());
         }
+        let mut size = None;
         for (consumed, generation) in &self.consumed {
-            if let Some(pending) = session.member(&INBOX, &consumed.id).await? {
+            let pending = session.member(&INBOX, &consumed.id).await.map_err(EngineError::of_session)?;
+            if let Some(pending) = pending {
+                let event = pending.get("event").unwrap_or(&Value::Null);
+                let before = match size {
+                    Some(size) => size,
+                    None => InboxSize::of(session).await?,
+                };
+                size = Some(before.without(event));
                 draft.retire_member(&INBOX, &consumed.id);
                 draft.put_member(&RECEIPT, &consumed.id, receipt(&pending, consumed.accepted, *generation));
             }
+        }
+        if let Some(size) = size {
+            draft.put(&INBOX_SIZE, size.to_value());
         }
         if session.label(STATUS_LABEL) != Some(self.status.as_str()) {
             draft.label(STATUS_LABEL, self.status.as_str());
@@ -161,15 +178,8 @@ impl Cargo {
 
 /// Whose the run is.
 async fn holder(session: &mut Session) -> Result<Option<String>, EngineError> {
-    let holder = session.document(&HOLDER).await?;
+    let holder = session.document(&HOLDER).await.map_err(EngineError::of_session)?;
     Ok(holder.as_ref().and_then(|holder| holder.get("token")).and_then(Value::as_str).map(String::from))
-}
-
-fn retry_of(error: &CommitError) -> Retry {
-    match error {
-        CommitError::Storage(error) => error.retry(),
-        _ => Retry::Never,
-    }
 }
 
 /// What is kept of an event once a wait has met it.

@@ -10,9 +10,9 @@ use jaren_host::Timestamp;
 use jaren_json::{Str, Value};
 use tokio::runtime::Handle;
 
-use super::Policy;
+use super::CommitPolicy;
 use super::cargo::{Cargo, Landed};
-use crate::core::{Consumed, SaveCause, SavePoint, Snapshot, Status};
+use crate::core::{Consumed, SaveCause, SavePoint, Snapshot, SnapshotStatus};
 use crate::documents::{RunFailure, RunStatus};
 use crate::error::EngineError;
 
@@ -109,7 +109,7 @@ impl Staged {
 }
 
 pub(super) struct Ledger {
-    policy: Policy,
+    policy: CommitPolicy,
     /// Absent while a commit is in flight.
     pub(super) session: Option<Session>,
     pub(super) flight: Option<Flight>,
@@ -123,14 +123,14 @@ pub(super) struct Ledger {
     untold: Option<RunFailure>,
     refused: Option<Consumed>,
     /// The status of the newest save point.
-    status: Status,
+    status: SnapshotStatus,
     /// The generation that the store holds; none before the run's first commit.
     pub(super) durable: Option<u64>,
 }
 
 impl Ledger {
     /// Over a session that holds the run at that generation, or is to be created.
-    pub(super) fn new(policy: Policy, session: Session, token: String, durable: Option<u64>) -> Self {
+    pub(super) fn new(policy: CommitPolicy, session: Session, token: String, durable: Option<u64>) -> Self {
         Ledger {
             policy,
             session: Some(session),
@@ -140,7 +140,7 @@ impl Ledger {
             staged: VecDeque::new(),
             untold: None,
             refused: None,
-            status: Status::Running,
+            status: SnapshotStatus::Running,
             durable,
         }
     }
@@ -152,7 +152,9 @@ impl Ledger {
     pub(super) fn stage(&mut self, point: SavePoint) {
         self.status = point.snapshot.status();
         match self.staged.back_mut() {
-            Some(staged) if self.policy == Policy::Coalesced && staged.consumed.len() < CONSUMED_MAX => {
+            Some(staged)
+                if self.policy == CommitPolicy::Coalesced && staged.consumed.len() < CONSUMED_MAX =>
+            {
                 staged.add(point);
             }
             _ => self.staged.push_back(Staged::of(point)),

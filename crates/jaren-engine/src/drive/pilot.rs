@@ -8,9 +8,9 @@ use jaren_json::{Str, Value};
 use tracing::Span;
 
 use super::ledger::{Flight, Flown, Landing, Ledger, Lost};
-use super::{Drive, Status, Timers};
+use super::{Drive, Status};
 use crate::attempt::Lent;
-use crate::core::{Arrival, Event, NodeStatus, Output, Phase, Record, RunState, StartTask};
+use crate::core::{Arrival, Input, NodeStatus, Output, Phase, Record, RunState, StartTask};
 use crate::crew::{Crew, Ended};
 use crate::documents::{INBOX, RunFailure, SNAPSHOT};
 use crate::engine::Inner;
@@ -66,7 +66,7 @@ enum Course {
 /// The driver of one attempt.
 pub(crate) struct Pilot {
     engine: Arc<Inner>,
-    run: Arc<str>,
+    run: Str,
     state: RunState,
     ledger: Ledger,
     crew: Crew,
@@ -78,8 +78,10 @@ pub(crate) struct Pilot {
     starts_held: usize,
     /// The events in the inbox that the core has been given.
     seen: BTreeSet<Arc<str>>,
-    /// The store failed, or somebody else holds the run: nothing can be saved any more.
-    broken: Option<EngineError>,
+    /// Nothing that the core says can be saved any more.
+    broken: Option<Broken>,
+    /// Why the run failed, as it is stored or on its way there.
+    failure: Option<RunFailure>,
     /// It is broken only because the run was saved further between its load and its claim.
     outrun: bool,
     /// What tasks are lent, and who is told what happens; set when the drive begins.
@@ -89,6 +91,14 @@ pub(crate) struct Pilot {
     /// The caller's token was cancelled.
     stopping: bool,
     course: Course,
+}
+
+/// Why a drive goes on no further, whatever the core says.
+enum Broken {
+    /// The store failed, or somebody else holds the run.
+    Error(EngineError),
+    /// The store works and does not take what the run has come to, which is the run's failure.
+    Refused,
 }
 
 /// What woke the loop.
@@ -106,7 +116,7 @@ impl Pilot {
     /// At a run as it is saved; `durable` is the generation that the store holds, none for a run that is new.
     pub(crate) fn new(
         engine: Arc<Inner>,
-        run: Arc<str>,
+        run: Str,
         session: Session,
         state: RunState,
         durable: Option<u64>,
@@ -125,6 +135,7 @@ impl Pilot {
             starts_held: 0,
             seen: BTreeSet::new(),
             broken: None,
+            failure: None,
             outrun: false,
             lent: Arc::default(),
             watched: true,
@@ -136,7 +147,7 @@ impl Pilot {
     /// Begins a new run and commits it. Answers false when the session exists already.
     pub(crate) async fn create(&mut self, definition: Value, revision: String) -> Result<bool, EngineError> {
         self.ledger.define(definition, revision);
-        self.feed(Event::Begin);
+        self.feed(Input::Begin);
         while self.ledger.unsaved() {
             self.ledger.launch(self.engine.clock.now());
             let flown = flown(&mut self.ledger.flight).await;
@@ -206,21 +217,40 @@ impl Pilot {
                 self.crew.abort();
             }
             Woken::Moved(moved) => {
-                moved?;
+                moved.map_err(EngineError::of_storage)?;
                 self.look().await?;
             }
-            Woken::Due if self.state.has_begun() => self.feed(Event::Due),
-            Woken::Due => self.feed(Event::Begin),
+            Woken::Due if self.state.has_begun() => self.feed(Input::Due),
+            Woken::Due => self.feed(Input::Begin),
         }
         Ok(())
     }
 
     /// Nothing can be saved any more; what remains is to join the tasks. The first reason counts.
     fn break_off(&mut self, error: EngineError) {
-        self.broken.get_or_insert(error);
+        if !matches!(self.broken, Some(Broken::Error(_))) {
+            self.broken = Some(Broken::Error(error));
+        }
+        self.forget();
+    }
+
+    /// The store does not take what the run has come to, but it works: that can still be told.
+    fn refuse(&mut self, error: &EngineError) {
+        self.broken = Some(Broken::Refused);
+        self.forget();
+        self.fail(RunFailure::of_engine(error, self.engine.clock.now()));
+    }
+
+    fn forget(&mut self) {
         self.ledger.give_up();
         self.held.clear();
         self.starts_held = 0;
+    }
+
+    /// The run has failed, once this is durable.
+    fn fail(&mut self, failure: RunFailure) {
+        self.failure = Some(failure.clone());
+        self.ledger.tell(failure);
     }
 
     /// Did the run's holder save it further before this drive could claim it? Then nothing has happened, and the run is
@@ -237,10 +267,10 @@ impl Pilot {
 
 /// The core and the tasks.
 impl Pilot {
-    fn feed(&mut self, event: Event) {
+    fn feed(&mut self, input: Input) {
         // The host's clock may be set back; the run's time never goes back.
         let now = numbers::to_statechart(self.engine.clock.now()).max(self.state.snapshot().control().time());
-        let step = self.state.step(event, Some(now));
+        let step = self.state.step(input, Some(now));
         for output in step.outputs {
             match output {
                 Output::Save(point) => self.ledger.stage(point),
@@ -259,7 +289,7 @@ impl Pilot {
             }
         }
         if let Phase::Failed(error) = step.phase {
-            self.ledger.tell(RunFailure::of(&error, self.engine.clock.now()));
+            self.fail(RunFailure::of(&error, self.engine.clock.now()));
         }
     }
 
@@ -273,7 +303,7 @@ impl Pilot {
     fn go_on(&mut self) {
         let more = self.state.has_begun() && matches!(self.state.phase(), Phase::More);
         if more && !self.stopping && self.broken.is_none() && !self.ledger.unsaved() {
-            self.feed(Event::Continue);
+            self.feed(Input::Continue);
         }
     }
 
@@ -321,7 +351,7 @@ impl Pilot {
             return self.tell(&Record::Node { state, visit, node: id, status, ms });
         }
         let result = result.and_then(limits::check_answer);
-        self.feed(Event::Settled { activation, node, result, ms });
+        self.feed(Input::Settled { activation, node, result, ms });
     }
 }
 
@@ -347,7 +377,7 @@ impl Pilot {
             Phase::Working | Phase::More | Phase::Failed(_) => true,
         };
         if begin {
-            self.feed(Event::Begin);
+            self.feed(Input::Begin);
         }
         Ok(())
     }
@@ -356,7 +386,7 @@ impl Pilot {
     async fn arrivals(&mut self) -> Result<bool, EngineError> {
         let Some(session) = self.ledger.session.as_mut() else { return Ok(false) };
         let mut fresh = Vec::new();
-        for (id, stored) in session.family(&INBOX).await? {
+        for (id, stored) in session.family(&INBOX).await.map_err(EngineError::of_session)? {
             if self.seen.insert(id.clone()) {
                 let created = session.known(&INBOX.address(&id)).map_or(Seq::ZERO, |(_, created)| created);
                 fresh.push((created, id, stored));
@@ -366,7 +396,7 @@ impl Pilot {
         let news = !fresh.is_empty();
         for (_, id, stored) in fresh {
             let event = stored.get("event").cloned().unwrap_or_default();
-            self.feed(Event::Arrived(Arrival { id: Str::from(&*id), event }));
+            self.feed(Input::Arrived(Arrival { id: Str::from(&*id), event }));
         }
         Ok(news)
     }
@@ -374,11 +404,11 @@ impl Pilot {
     /// Somebody committed while the run rested here: events, or an engine that moved it on.
     async fn look(&mut self) -> Result<(), EngineError> {
         let Some(session) = self.ledger.session.as_mut() else { return Ok(()) };
-        session.refresh().await?;
+        session.refresh().await.map_err(EngineError::of_session)?;
         let stored = load::generation(session).await?;
         if Some(stored) == self.ledger.durable {
             if self.arrivals().await? && !self.state.has_begun() {
-                self.feed(Event::Begin);
+                self.feed(Input::Begin);
             }
             return Ok(());
         }
@@ -411,12 +441,11 @@ impl Pilot {
             }
             Err(error) => {
                 let error = self.placed(error).await;
-                let failure =
-                    error.is_refusal().then(|| RunFailure::of_engine(&error, self.engine.clock.now()));
-                self.break_off(error);
-                // The store works but does not take this: that can still be told.
-                if let Some(failure) = failure {
-                    self.ledger.tell(failure);
+                // What tells of a refusal is small; a store that refuses that too is of no use.
+                if error.is_refusal() && self.broken.is_none() {
+                    self.refuse(&error);
+                } else {
+                    self.break_off(error);
                 }
                 return Ok(());
             }
@@ -449,25 +478,32 @@ impl Pilot {
         if !self.crew.is_empty() || self.ledger.unsaved() {
             return None;
         }
-        if let Some(error) = self.broken.take() {
-            return Some(Err(error));
+        match self.broken.take() {
+            None => {}
+            Some(Broken::Error(error)) => return Some(Err(error)),
+            Some(Broken::Refused) => return self.failed(),
         }
         match self.state.phase() {
             Phase::Done(result) => Some(Ok(Status::Done { result: result.clone() })),
-            Phase::Failed(error) => Some(Err(error.clone().into())),
+            Phase::Failed(_) => self.failed(),
             _ if self.stopping => Some(Ok(Status::Interrupted)),
             Phase::Waiting { .. } if self.parked(drive).is_some() => None,
             Phase::Waiting { events, deadline } => Some(Ok(Status::Waiting {
-                events: events.iter().map(ToString::to_string).collect(),
+                events: events.clone(),
                 deadline: deadline.map(numbers::from_statechart),
             })),
             Phase::Working | Phase::More => None,
         }
     }
 
+    /// The end of a failed run: what was told of it is durable.
+    fn failed(&mut self) -> Option<Result<Status, EngineError>> {
+        self.failure.take().map(|failure| Ok(Status::Failed { failure }))
+    }
+
     /// The deadline that the run is parked for, when it is.
     fn parked(&self, drive: &Drive) -> Option<f64> {
-        let waits = drive.timers == Timers::Wait && !self.stopping && self.broken.is_none();
+        let waits = drive.stays_for_timers() && !self.stopping && self.broken.is_none();
         match self.state.phase() {
             Phase::Waiting { deadline, .. } if waits && !self.ledger.unsaved() => *deadline,
             _ => None,

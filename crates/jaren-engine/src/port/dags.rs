@@ -103,7 +103,7 @@ impl Dags {
             _ => None,
         };
         let saved = self.load(&call, identity.as_ref()).await?;
-        let run: Arc<str> = Arc::from(&*call.run);
+        let run = Str::from(&*call.run);
         let mut turn = Turn {
             dags: self,
             call: &call,
@@ -172,7 +172,7 @@ impl Surroundings for Todo {
 struct Turn<'a> {
     dags: &'a Dags,
     call: &'a DagCall,
-    run: Arc<str>,
+    run: Str,
     lent: Arc<Lent>,
     identity: Option<&'a Value>,
     crew: Crew,

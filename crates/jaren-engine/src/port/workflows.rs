@@ -10,7 +10,7 @@ use jaren_json::{Report, Str, Value};
 use super::{StoreError, store_failed};
 use crate::attempt::Lent;
 use crate::core::{
-    Arrival, Cause, Event, NodeStatus, Output, Phase, Record, RunError, RunState, SaveCause, SavePoint,
+    Arrival, Cause, Input, NodeStatus, Output, Phase, Record, RunError, RunState, SaveCause, SavePoint,
     StartTask,
 };
 use crate::crew::{Crew, Ended as TaskEnded};
@@ -162,7 +162,7 @@ impl Workflows {
                 format!("the run has generation {generation}, not the expected one"),
             ));
         }
-        let run: Arc<str> = Arc::from(&*call.run);
+        let run = Str::from(&*call.run);
         let lent = lent(&run, &call.drive);
         let mut turn = Turn { runs: self, call, run, state, crew: Crew::default(), lent };
         let ended = turn.run().await;
@@ -178,7 +178,7 @@ fn live(call: &Call) -> Result<(), RunError> {
 }
 
 /// What the tasks of one call are lent.
-pub(super) fn lent(run: &Arc<str>, drive: &Drive) -> Arc<Lent> {
+pub(super) fn lent(run: &Str, drive: &Drive) -> Arc<Lent> {
     let teller = Teller::new(run.clone(), drive.observer.clone());
     let (resources, span) = (drive.resources.clone(), tracing::Span::current());
     Arc::new(Lent { resources, teller, span, ..Lent::default() })
@@ -211,7 +211,7 @@ impl Drop for Busy<'_> {
 struct Turn<'a> {
     runs: &'a Workflows,
     call: &'a Call,
-    run: Arc<str>,
+    run: Str,
     state: RunState,
     crew: Crew,
     lent: Arc<Lent>,
@@ -221,13 +221,13 @@ impl Turn<'_> {
     async fn run(&mut self) -> Result<Ended, RunError> {
         if let Some(event) = self.call.event.clone() {
             // Before the run begins events only gather.
-            let _ = self.state.step(Event::Arrived(Arrival { id: Str::default(), event }), None);
+            let _ = self.state.step(Input::Arrived(Arrival { id: Str::default(), event }), None);
         }
-        let mut phase = self.feed(Event::Begin, self.call.now).await?;
+        let mut phase = self.feed(Input::Begin, self.call.now).await?;
         loop {
             tokio::task::coop::consume_budget().await;
             phase = match phase {
-                Phase::More => self.feed(Event::Continue, None).await?,
+                Phase::More => self.feed(Input::Continue, None).await?,
                 Phase::Working => self.join().await?,
                 Phase::Waiting { .. } => return Ok(self.ended(Outcome::Waiting, Value::Null)),
                 Phase::Done(result) => return Ok(self.ended(Outcome::Done, result)),
@@ -251,7 +251,7 @@ impl Turn<'_> {
             return Ok(self.state.phase().clone());
         }
         let TaskEnded { activation, node, result, ms, .. } = task;
-        self.feed(Event::Settled { activation, node, result, ms }, None).await
+        self.feed(Input::Settled { activation, node, result, ms }, None).await
     }
 
     fn aborted(&self, task: TaskEnded) {
@@ -260,8 +260,8 @@ impl Turn<'_> {
     }
 
     /// Feeds the core and does what it says, in order: nothing behind a save point happens before it is stored.
-    async fn feed(&mut self, event: Event, now: Option<f64>) -> Result<Phase, RunError> {
-        let step = self.state.step(event, now);
+    async fn feed(&mut self, input: Input, now: Option<f64>) -> Result<Phase, RunError> {
+        let step = self.state.step(input, now);
         let starts = step.outputs.iter().filter(|output| matches!(output, Output::Start(_))).count();
         for output in step.outputs {
             match output {

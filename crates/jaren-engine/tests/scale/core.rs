@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use allocation_counter::{AllocationInfo, measure};
-use jaren_engine::core::{Event, Output, Phase, RunState, StartTask, Step};
+use jaren_engine::core::{Input, Output, Phase, RunState, StartTask, Step};
 use jaren_flow::DeclaredTasks;
 use jaren_flow::workflow::Workflow;
 use jaren_json::{ObjectBuilder, Value, delta, value};
@@ -81,7 +81,7 @@ impl Driven {
     /// To the end; answers the bytes of the deltas.
     fn finish(&mut self) -> usize {
         let mut bytes = 0;
-        let mut step = self.run.step(Event::Begin, Some(0.0));
+        let mut step = self.run.step(Input::Begin, Some(0.0));
         loop {
             bytes += self.save(&step);
             for output in step.outputs {
@@ -93,12 +93,12 @@ impl Driven {
             self.asked_max = self.asked_max.max(self.asked.len());
             step = match step.phase {
                 Phase::Done(_) => return bytes,
-                Phase::More => self.run.step(Event::Continue, Some(0.0)),
+                Phase::More => self.run.step(Input::Continue, Some(0.0)),
                 Phase::Working => {
                     let call = self.asked.pop_front().unwrap();
                     let result = Ok(Value::from(call.input.as_f64().unwrap() + 1.0));
                     let (activation, node) = (call.activation, call.node);
-                    self.run.step(Event::Settled { activation, node, result, ms: 0.0 }, Some(0.0))
+                    self.run.step(Input::Settled { activation, node, result, ms: 0.0 }, Some(0.0))
                 }
                 other => panic!("{other:?}"),
             };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jaren_durable::MemoryStorage;
-use jaren_engine::{Drive, Engine, Failure, Start, Status, TaskContext, Tasks};
+use jaren_engine::{Engine, Failure, Start, Status, TaskContext, Tasks};
 use jaren_json::{Value, value};
 
 use crate::core::fan;
@@ -46,9 +46,9 @@ async fn a_wide_dag_runs_as_many_tasks_at_once_as_its_engine_allows() {
             }
         });
         let engine = Engine::new(Arc::new(MemoryStorage::new()), tasks);
-        let engine = engine.with_concurrency(concurrency);
-        let mut run = engine.start(Start::new(document.clone(), value!(1)).id("r")).await.unwrap();
-        let Status::Done { result } = run.drive(Drive::new()).await.unwrap() else { panic!("it ends") };
+        let engine = engine.with_concurrency(concurrency.try_into().unwrap());
+        let mut run = engine.start(Start::new(document.clone(), value!(1)).with_id("r")).await.unwrap();
+        let Status::Done { result } = run.drive().await.unwrap() else { panic!("it ends") };
         assert_eq!(result.as_object().unwrap().len(), 500);
         assert_eq!(gauge.most.load(Ordering::SeqCst), concurrency);
     }

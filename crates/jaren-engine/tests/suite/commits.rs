@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jaren_durable::{Address, At, SessionId, Storage};
-use jaren_engine::{Drive, Failure, Policy, Start, TaskContext, Tasks};
+use jaren_engine::{CommitPolicy, Drive, Failure, Start, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
 
@@ -40,11 +40,11 @@ async fn a_sequential_step_costs_one_commit() {
 async fn both_policies_end_alike_and_the_coalesced_saves_are_a_subsequence() {
     for document in [chain(3), fork("add", "add"), waiting()] {
         let mut saves = Vec::new();
-        for policy in [Policy::EverySavePoint, Policy::Coalesced] {
+        for policy in [CommitPolicy::EverySavePoint, CommitPolicy::Coalesced] {
             let world = World::new();
-            let engine = world.engine().with_policy(policy);
-            let mut run = engine.start(Start::new(document.clone(), value!(1)).id("r")).await.unwrap();
-            let status = run.drive(Drive::new().without_timers()).await.unwrap();
+            let engine = world.engine().with_commit_policy(policy);
+            let mut run = engine.start(Start::new(document.clone(), value!(1)).with_id("r")).await.unwrap();
+            let status = run.drive_with(Drive::new().without_timers()).await.unwrap();
             saves.push((status, saved(&world.storage, world.view("r").await.commits).await));
         }
         let (every, coalesced) = (&saves[0], &saves[1]);
@@ -95,16 +95,16 @@ async fn what_completes_while_a_commit_is_in_flight_joins_the_next() {
             Ok::<f64, Failure>(input)
         }
     });
-    let mut run = world.engine_with(tasks).start(Start::new(document, value!(1)).id("r")).await.unwrap();
+    let mut run = world.engine_with(tasks).start(Start::new(document, value!(1)).with_id("r")).await.unwrap();
     let before = storage.groups();
     // No commit gets through until all tasks have ended.
     let held = storage.hold_groups().await;
-    let driving = tokio::spawn(async move { run.drive(Drive::new()).await.unwrap() });
+    let driving = tokio::spawn(async move { run.drive().await.unwrap() });
     ended.notified().await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
     drop(held);
-    driving.await.unwrap();
+    let _ = driving.await.unwrap();
     assert!(storage.groups() - before <= 2, "{} commits for {WIDTH} nodes", storage.groups() - before);
 }

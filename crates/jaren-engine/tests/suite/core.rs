@@ -2,7 +2,7 @@
 
 use jaren_engine::Failure;
 use jaren_engine::core::{
-    Arrival, Event, NodeStatus, Output, Phase, Record, RunState, SaveCause, StartTask, Step,
+    Arrival, Input, NodeStatus, Output, Phase, Record, RunState, SaveCause, StartTask, Step,
 };
 use jaren_flow::DeclaredTasks;
 use jaren_flow::workflow::Workflow;
@@ -31,18 +31,18 @@ fn causes(step: &Step) -> Vec<(u64, SaveCause)> {
     step.outputs.iter().filter_map(save).collect()
 }
 
-fn settled(call: &StartTask, result: Result<Value, Failure>) -> Event {
-    Event::Settled { activation: call.activation, node: call.node, result, ms: 0.0 }
+fn settled(call: &StartTask, result: Result<Value, Failure>) -> Input {
+    Input::Settled { activation: call.activation, node: call.node, result, ms: 0.0 }
 }
 
-fn arrival(id: &str, event: Value) -> Event {
-    Event::Arrived(Arrival { id: id.into(), event })
+fn arrival(id: &str, event: Value) -> Input {
+    Input::Arrived(Arrival { id: id.into(), event })
 }
 
 #[test]
 fn a_completion_and_the_next_admission_are_one_step() {
     let mut run = start(&chain(2), value!(1));
-    let first = run.step(Event::Begin, Some(0.0));
+    let first = run.step(Input::Begin, Some(0.0));
     assert_eq!(
         causes(&first),
         [(1, SaveCause::Claim), (2, SaveCause::Admission), (3, SaveCause::Provenance)]
@@ -87,7 +87,7 @@ fn a_task_waits_for_the_save_points_of_its_own_inputs_only() {
         "end": { "final": true }
     }));
     let mut run = start(&document, value!(1));
-    let tasks = calls(&run.step(Event::Begin, None));
+    let tasks = calls(&run.step(Input::Begin, None));
     assert_eq!(tasks.iter().map(|call| &*call.id).collect::<Vec<_>>(), ["left", "right"]);
     let a = &calls(&run.step(settled(&tasks[0], Ok(value!(1))), None))[0];
     let b = &calls(&run.step(settled(&tasks[1], Ok(value!(2))), None))[0];
@@ -98,7 +98,7 @@ fn a_task_waits_for_the_save_points_of_its_own_inputs_only() {
 #[test]
 fn the_first_failure_abandons_the_rest() {
     let mut run = start(&fork("l", "r"), value!(1));
-    let tasks = calls(&run.step(Event::Begin, None));
+    let tasks = calls(&run.step(Input::Begin, None));
     let failed = run.step(settled(&tasks[1], Err(Failure::new("boom"))), None);
     assert!(matches!(
         failed.outputs[..],
@@ -127,14 +127,14 @@ fn catch_is_for_failed_nodes_only() {
     };
     let caught = value!({ "work": { "task": "t", "version": "1" }, "then": "end", "catch": "caught" });
     let mut run = start(&states(caught.clone()), value!(1));
-    let call = &calls(&run.step(Event::Begin, None))[0];
+    let call = &calls(&run.step(Input::Begin, None))[0];
     let step = run.step(settled(call, Err(Failure::new("boom"))), None);
     let Phase::Done(result) = step.phase else { panic!("it is caught") };
     let message = "JF2006: node 'task' failed: boom at /nodes/task";
     assert_eq!(result, value!({ "error": { "code": "JF2006", "message": message, "nodeId": "task" } }));
 
     let mut run = start(&states(caught), value!(1));
-    let call = &calls(&run.step(Event::Begin, None))[0];
+    let call = &calls(&run.step(Input::Begin, None))[0];
     let step = run.step(settled(call, Ok(Value::Number(f64::NAN))), None);
     assert!(matches!(step.phase, Phase::Failed(error) if error.code() == "JF2008"));
 }
@@ -142,7 +142,7 @@ fn catch_is_for_failed_nodes_only() {
 #[test]
 fn a_due_deadline_comes_before_an_event_and_a_refused_event_is_gone() {
     let wait = |run: &mut RunState| {
-        let call = &calls(&run.step(Event::Begin, Some(0.0)))[0];
+        let call = &calls(&run.step(Input::Begin, Some(0.0)))[0];
         run.step(settled(call, Ok(value!(2))), Some(0.0))
     };
     let mut run = start(&waiting(), value!(1));
@@ -167,7 +167,7 @@ fn a_due_deadline_comes_before_an_event_and_a_refused_event_is_gone() {
 fn events_before_the_wait_gather_in_their_order() {
     let mut run = start(&waiting(), value!(1));
     let _ = run.step(arrival("e1", value!({ "type": "again" })), None);
-    let call = calls(&run.step(Event::Begin, Some(0.0))).remove(0);
+    let call = calls(&run.step(Input::Begin, Some(0.0))).remove(0);
     let _ = run.step(arrival("e2", value!({ "type": "ok", "payload": true })), Some(0.0));
     let step = run.step(settled(&call, Ok(value!(2))), Some(0.0));
     assert_eq!(calls(&step)[0].visit, 2); // `again` first
@@ -193,12 +193,12 @@ fn a_long_stretch_without_tasks_stops_on_the_way_and_needs_no_stack() {
         "end": { "final": true }
     }));
     let mut run = start(&document, value!(0));
-    let mut step = run.step(Event::Begin, None);
+    let mut step = run.step(Input::Begin, None);
     let mut stops = 0;
     while matches!(step.phase, Phase::More) {
         assert!(step.outputs.len() < 2_000);
         stops += 1;
-        step = run.step(Event::Continue, None);
+        step = run.step(Input::Continue, None);
     }
     assert!(stops > 10 && matches!(step.phase, Phase::Done(result) if result == value!(10000)));
 }
@@ -210,7 +210,7 @@ fn a_state_is_entered_as_often_as_its_limit_allows() {
         "end": { "final": true }
     }));
     let mut run = start(&document, value!(0));
-    let first = calls(&run.step(Event::Begin, None)).remove(0);
+    let first = calls(&run.step(Input::Begin, None)).remove(0);
     let second = calls(&run.step(settled(&first, Ok(value!(1))), None)).remove(0);
     let step = run.step(settled(&second, Ok(value!(2))), None);
     let Phase::Failed(error) = &step.phase else { panic!("the limit holds") };
@@ -243,7 +243,7 @@ fn a_run_goes_on_from_every_save_point_to_the_same_end() {
 
 /// Adds one in every task, answers every wait with `ok`.
 fn finish(run: &mut RunState, saved: &mut Vec<Value>) -> Value {
-    let mut step = run.step(Event::Begin, Some(0.0));
+    let mut step = run.step(Input::Begin, Some(0.0));
     loop {
         let save = |output: &Output| match output {
             Output::Save(point) => Some(point.snapshot.to_value()),
@@ -269,8 +269,8 @@ fn finish(run: &mut RunState, saved: &mut Vec<Value>) -> Value {
 fn time_cannot_move_backwards() {
     let document = workflow(value!({ "begin": work("t", "end"), "end": { "final": true } }));
     let mut run = start(&document, value!(1));
-    let _ = run.step(Event::Begin, Some(10.0));
-    let step = run.step(Event::Due, Some(9.0));
+    let _ = run.step(Input::Begin, Some(10.0));
+    let step = run.step(Input::Due, Some(9.0));
     assert!(matches!(step.phase, Phase::Failed(error) if error.code() == "JF2011"));
 }
 
@@ -284,7 +284,7 @@ fn a_wait_with_many_events_stops_between_two_of_them() {
         let _ = run.step(arrival(&number.to_string(), value!({ "type": "other" })), Some(0.0));
     }
     let _ = run.step(arrival("go", value!({ "type": "go" })), Some(0.0));
-    let mut step = run.step(Event::Begin, Some(0.0));
+    let mut step = run.step(Input::Begin, Some(0.0));
     let mut consumed = Vec::new();
     loop {
         assert!(step.outputs.len() < 1_100, "{}", step.outputs.len());
@@ -295,7 +295,7 @@ fn a_wait_with_many_events_stops_between_two_of_them() {
         if !matches!(step.phase, Phase::More) {
             break;
         }
-        step = run.step(Event::Continue, Some(0.0));
+        step = run.step(Input::Continue, Some(0.0));
     }
     assert!(matches!(step.phase, Phase::Done(_)));
     let expected = (0..2_000).map(|number| number.to_string()).chain(["go".into()]);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jaren_durable_kit::faults::Fault;
-use jaren_engine::{Drive, Engine, EngineError, Event, Policy, Start, Status};
+use jaren_engine::{CommitPolicy, Drive, Engine, EngineError, Event, Start, Status};
 use jaren_json::{Value, value};
 
 use crate::support::{Log, World, chain, failing, failing_at, fork, observed, waiting, work, workflow};
@@ -13,18 +13,18 @@ const RUN: &str = "r";
 
 /// Starts the run if it must be, drives it to its end, answering its wait on the way.
 async fn whole(engine: &Engine, document: &Value, log: &Log) -> Result<Value, EngineError> {
-    let mut run = engine.start(Start::new(document.clone(), value!(1)).id(RUN)).await?;
+    let mut run = engine.start(Start::new(document.clone(), value!(1)).with_id(RUN)).await?;
     loop {
-        let drive = Drive::new().without_timers().observed_by(observed(log));
-        match run.drive(drive).await? {
+        let drive = Drive::new().without_timers().with_observer(observed(log));
+        match run.drive_with(drive).await? {
             Status::Done { result } => return Ok(result),
             Status::Waiting { .. } => {
                 for (id, name, payload) in [("e1", "ok", value!(false)), ("e2", "again", Value::Null)] {
-                    let _ = engine.send(RUN, Event::new(name, payload).id(id)).await?;
+                    let _ = engine.send(RUN, Event::new(name, payload).with_id(id)).await?;
                 }
-                let _ = engine.send(RUN, Event::new("ok", value!(true)).id("e3")).await?;
+                let _ = engine.send(RUN, Event::new("ok", value!(true)).with_id("e3")).await?;
             }
-            Status::Interrupted => panic!("nobody interrupts"),
+            other => panic!("it goes on: {other:?}"),
         }
     }
 }
@@ -46,12 +46,12 @@ fn documents() -> Vec<Value> {
 
 #[tokio::test]
 async fn every_commit_may_fail() {
-    for policy in [Policy::Coalesced, Policy::EverySavePoint] {
+    for policy in [CommitPolicy::Coalesced, CommitPolicy::EverySavePoint] {
         for document in documents() {
             let storage = failing();
             let world = World::over(storage.clone());
             let expected =
-                whole(&world.engine().with_policy(policy), &document, &Log::default()).await.unwrap();
+                whole(&world.engine().with_commit_policy(policy), &document, &Log::default()).await.unwrap();
             let commits = storage.groups();
             for (fault, at) in
                 Fault::MATRIX.into_iter().flat_map(|fault| (1..=commits).map(move |at| (fault, at)))
@@ -63,18 +63,18 @@ async fn every_commit_may_fail() {
     }
 }
 
-async fn disturbed(policy: Policy, document: &Value, at: usize, fault: Fault) -> Value {
+async fn disturbed(policy: CommitPolicy, document: &Value, at: usize, fault: Fault) -> Value {
     let storage = failing_at(at, fault);
     let log = Log::default();
     let world = World::over(storage.clone());
-    let first = whole(&world.engine().with_policy(policy), document, &log).await;
+    let first = whole(&world.engine().with_commit_policy(policy), document, &log).await;
     let dies = fault.kills();
     // What may be settled by reading is settled by the engine itself.
     assert_eq!(first.is_err(), dies, "{first:?}");
     let world = World::over(storage.survivor());
     let result = match first {
         Ok(result) => result,
-        Err(_) => whole(&world.engine().with_policy(policy), document, &log).await.unwrap(),
+        Err(_) => whole(&world.engine().with_commit_policy(policy), document, &log).await.unwrap(),
     };
     let view = world.view(RUN).await;
     assert_eq!((view.result, view.failure, view.inbox.len()), (Some(result.clone()), None, 0));

@@ -3,32 +3,32 @@
 use std::sync::Arc;
 
 use jaren_engine::{
-    Drive, Engine, ErrorKind, Event, Policy, Record, Refusal, RunStatus, Sent, Start, Status,
+    CommitPolicy, Drive, Engine, ErrorKind, Event, Record, Rejection, RunStatus, Sent, Start, Status,
 };
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
 
-use crate::support::{World, chain, done, waiting};
+use crate::support::{World, chain, done, failed, waiting};
 
 async fn drive(engine: &Engine) -> Status {
-    engine.open("r").await.unwrap().drive(Drive::new().without_timers()).await.unwrap()
+    engine.open("r").await.unwrap().drive_with(Drive::new().without_timers()).await.unwrap()
 }
 
 fn event(name: &str, payload: Value, id: &str) -> Event {
-    Event::new(name, payload).id(id)
+    Event::new(name, payload).with_id(id)
 }
 
 #[tokio::test]
 async fn an_event_moves_a_waiting_run_once() {
     let world = World::new();
-    world.run(&waiting(), value!(1)).await.unwrap();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
     let engine = world.engine();
-    let accepted = Sent::Accepted { id: "e1".into() };
+    let accepted = Sent::Stored { id: "e1".into() };
     assert_eq!(engine.send("r", event("ok", value!(true), "e1")).await.unwrap(), accepted);
     let commits = world.view("r").await.commits;
     let repeated = Sent::Repeated { id: "e1".into() };
     assert_eq!(engine.send("r", event("ok", value!(true), "e1")).await.unwrap(), repeated);
-    let refused = Sent::Refused { id: "e1".into(), reason: Refusal::IdTaken };
+    let refused = Sent::Rejected { id: "e1".into(), reason: Rejection::IdTaken };
     assert_eq!(engine.send("r", event("ok", value!(false), "e1")).await.unwrap(), refused);
     assert_eq!(world.view("r").await.commits, commits, "a repeat writes nothing");
     assert_eq!(world.view("r").await.inbox.len(), 1);
@@ -40,7 +40,7 @@ async fn an_event_moves_a_waiting_run_once() {
         repeated,
         "also when it is done"
     );
-    let refused = Sent::Refused { id: "e2".into(), reason: Refusal::Done };
+    let refused = Sent::Rejected { id: "e2".into(), reason: Rejection::Done };
     assert_eq!(engine.send("r", event("ok", value!(true), "e2")).await.unwrap(), refused);
 }
 
@@ -48,7 +48,7 @@ async fn an_event_moves_a_waiting_run_once() {
 async fn events_sent_before_the_wait_are_delivered_in_their_order() {
     let world = World::new();
     let engine = world.engine();
-    engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    engine.start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap();
     // Their ids sort the other way round.
     for (id, name, payload) in [
         ("z", "again", Value::Null),
@@ -62,14 +62,14 @@ async fn events_sent_before_the_wait_are_delivered_in_their_order() {
     let visits = world.view("r").await.visits;
     assert!(visits.contains(&("/states/begin".into(), 2)));
     // What nobody asked for stays where it is.
-    let left: Vec<String> = world.view("r").await.inbox.into_iter().map(|event| event.id).collect();
+    let left: Vec<_> = world.view("r").await.inbox.into_iter().map(|event| event.id).collect();
     assert_eq!(left, ["w"]);
 }
 
 #[tokio::test]
 async fn a_refused_event_is_recorded_and_gone() {
     let world = World::new();
-    world.run(&waiting(), value!(1)).await.unwrap();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
     let engine = world.engine();
     let _ = engine.send("r", event("ok", value!(false), "e1")).await.unwrap();
     assert!(matches!(drive(&engine).await, Status::Waiting { .. }));
@@ -84,7 +84,7 @@ async fn a_refused_event_is_recorded_and_gone() {
 #[tokio::test]
 async fn a_parked_run_is_driven_again_without_a_commit() {
     let world = World::new();
-    world.run(&waiting(), value!(1)).await.unwrap();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
     let commits = world.view("r").await.commits;
     assert!(matches!(drive(&world.engine()).await, Status::Waiting { .. }));
     assert_eq!(world.view("r").await.commits, commits);
@@ -93,10 +93,10 @@ async fn a_parked_run_is_driven_again_without_a_commit() {
 /// Each costs its commit two writes, and a commit takes 4,096 at most.
 #[tokio::test]
 async fn many_events_that_nobody_asked_for_do_not_stop_a_run() {
-    for policy in [Policy::Coalesced, Policy::EverySavePoint] {
+    for policy in [CommitPolicy::Coalesced, CommitPolicy::EverySavePoint] {
         let world = World::new();
-        world.run(&waiting(), value!(1)).await.unwrap();
-        let engine = world.engine().with_policy(policy);
+        let _ = world.run(&waiting(), value!(1)).await.unwrap();
+        let engine = world.engine().with_commit_policy(policy);
         flood(&engine).await;
         assert!(matches!(drive(&engine).await, Status::Waiting { .. }));
         assert!(world.view("r").await.inbox.is_empty());
@@ -111,7 +111,7 @@ async fn many_events_that_nobody_asked_for_do_not_stop_a_run() {
 async fn many_events_that_nobody_asked_for_do_not_stop_a_parked_run() {
     let world = World::new();
     let engine = world.engine();
-    let mut run = engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap();
     let parked = Arc::new(Notify::new());
     let telling = parked.clone();
     let observer = move |record: &Record| {
@@ -119,7 +119,7 @@ async fn many_events_that_nobody_asked_for_do_not_stop_a_parked_run() {
             telling.notify_one();
         }
     };
-    let mut driving = std::pin::pin!(run.drive(Drive::new().observed_by(observer)));
+    let mut driving = std::pin::pin!(run.drive_with(Drive::new().with_observer(observer)));
     tokio::select! {
         ended = &mut driving => panic!("nothing has been sent: {ended:?}"),
         () = parked.notified() => {}
@@ -144,18 +144,20 @@ async fn an_event_between_start_and_drive_is_met() {
     let document = crate::support::workflow(value!({
         "begin": { "on": [{ "event": "go", "to": "end" }] }, "end": { "final": true }
     }));
-    let mut run = engine.start(Start::new(document, value!(1)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(document, value!(1)).with_id("r")).await.unwrap();
     let _ = world.engine().send("r", Event::new("go", Value::Null)).await.unwrap();
-    assert_eq!(run.drive(Drive::new().without_timers()).await.unwrap(), done(value!(1)));
+    assert_eq!(run.drive_with(Drive::new().without_timers()).await.unwrap(), done(value!(1)));
 }
 
 #[tokio::test]
 async fn events_that_make_no_sense_are_refused() {
     let world = World::new();
     let engine = world.engine();
-    engine.start(Start::new(chain(1), value!(1)).id("r")).await.unwrap();
+    engine.start(Start::new(chain(1), value!(1)).with_id("r")).await.unwrap();
     let nan = Value::Number(f64::NAN);
-    for bad in [Event::new(" ", Value::Null), Event::new("ok", nan), Event::new("ok", Value::Null).id("")] {
+    for bad in
+        [Event::new(" ", Value::Null), Event::new("ok", nan), Event::new("ok", Value::Null).with_id("")]
+    {
         assert_eq!(engine.send("r", bad).await.unwrap_err().kind(), ErrorKind::Invalid);
     }
     let unknown = engine.send("nobody", Event::new("ok", Value::Null)).await.unwrap_err();
@@ -163,21 +165,20 @@ async fn events_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test]
-async fn an_event_that_breaks_a_guard_fails_one_attempt_only() {
+async fn an_event_that_breaks_a_guard_fails_one_drive_only() {
     let world = World::new();
     let document = crate::support::workflow(value!({
         "begin": { "on": [{ "event": "go", "guard": { "$idiv": [1, "$.payload"] }, "to": "end" }] },
         "end": { "final": true }
     }));
-    world.run(&document, value!(1)).await.unwrap();
+    let _ = world.run(&document, value!(1)).await.unwrap();
     let engine = world.engine();
     let _ = engine.send("r", event("go", value!(0), "bad")).await.unwrap();
     let _ = engine.send("r", event("go", value!(1), "good")).await.unwrap();
     let mut run = engine.open("r").await.unwrap();
-    let error = run.drive(Drive::new()).await.unwrap_err();
-    assert_eq!(error.code(), "JF2016");
+    assert_eq!(failed(run.drive().await).code, "JF2016");
     let view = world.view("r").await;
     assert_eq!((view.status, &*view.state), (RunStatus::Failed, "/states/begin"));
     assert_eq!(view.inbox.iter().map(|event| &*event.id).collect::<Vec<_>>(), ["good"]);
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(1)));
+    assert_eq!(run.drive().await.unwrap(), done(value!(1)));
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use jaren_durable_kit::faults::Fault;
 use jaren_engine::{
-    Drive, ErrorKind, Event, Failure, Observer, Record, Retries, Retry, RunStatus, Start, Status,
+    Drive, ErrorKind, Event, Failure, Observer, Record, Retry, RetryPolicy, RunStatus, Start, Status,
     TaskContext, Tasks,
 };
 use jaren_host::{Clock, Timestamp};
 use jaren_json::{Value, value};
 
-use crate::support::{World, chain, done, failing_at, work, workflow};
+use crate::support::{World, chain, done, failed, failing_at, work, workflow};
 
 fn one(task: &str) -> Value {
     workflow(value!({ "begin": work(task, "end"), "end": { "final": true } }))
@@ -32,23 +32,22 @@ async fn a_failure_is_stored_and_the_run_can_be_driven_again() {
         }
     });
     let engine = world.engine_with(tasks);
-    let mut run = engine.start(Start::new(one("flaky"), value!(7)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(one("flaky"), value!(7)).with_id("r")).await.unwrap();
     for call in 1..3 {
-        let error = run.drive(Drive::new()).await.unwrap_err();
-        assert_eq!((error.kind(), error.code(), error.node()), (ErrorKind::Run, "JF2006", Some("task")));
-        assert_eq!(error.state(), Some("/states/begin"));
+        let told = failed(run.drive().await);
         let view = world.view("r").await;
         assert_eq!(view.status, RunStatus::Failed);
         let failure = view.failure.unwrap();
+        assert_eq!(told, failure);
         assert_eq!((&*failure.code, failure.node.as_deref()), ("JF2006", Some("task")));
         assert_eq!(
             (failure.state.as_deref(), failure.at),
             (Some("/states/begin"), Timestamp::from_millis(1_000))
         );
         let said = failure.failure.unwrap();
-        assert_eq!((said.code.as_deref(), said.message), (Some("E1"), format!("call {call}")));
+        assert_eq!((said.code.as_deref(), said.message), (Some("E1"), format!("call {call}").into()));
     }
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(7)));
+    assert_eq!(run.drive().await.unwrap(), done(value!(7)));
     let view = world.view("r").await;
     assert_eq!((view.status, view.failure), (RunStatus::Done, None));
 }
@@ -72,17 +71,15 @@ async fn a_panic_is_a_failure_of_its_node() {
     for (task, message) in
         [("late", "the task panicked: out of luck"), ("early", "the task panicked: at once")]
     {
-        let mut run = engine.start(Start::new(one(task), value!(1)).id(task)).await.unwrap();
-        let error = run.drive(Drive::new()).await.unwrap_err();
-        assert_eq!(error.failure().unwrap().message, message);
+        let mut run = engine.start(Start::new(one(task), value!(1)).with_id(task)).await.unwrap();
+        assert_eq!(failed(run.drive().await).failure.unwrap().message, message);
     }
 }
 
 #[tokio::test]
 async fn what_does_not_fit_a_handler_is_told_with_its_member() {
     let world = World::new();
-    let error = world.run(&chain(1), value!("one")).await.unwrap_err();
-    let failure = error.failure().unwrap();
+    let failure = failed(world.run(&chain(1), value!("one")).await).failure.unwrap();
     assert_eq!(failure.code.as_deref(), Some("JE0001"));
     assert!(failure.message.contains("input"), "{failure}");
 }
@@ -95,16 +92,13 @@ async fn a_broken_guard_fails_the_run_where_it_stands() {
         "check": { "choose": [{ "guard": { "$idiv": [1, "$.context.data"] }, "to": "end" }], "otherwise": "end" },
         "end": { "final": true }
     }));
-    let error = world.run(&document, value!(0)).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.code(), error.state()),
-        (ErrorKind::Run, "JF2016", Some("/states/check"))
-    );
+    let failure = failed(world.run(&document, value!(0)).await);
+    assert_eq!((&*failure.code, failure.state.as_deref()), ("JF2016", Some("/states/check")));
     let view = world.view("r").await;
     assert_eq!((view.status, &*view.state), (RunStatus::Failed, "/states/check"));
     // Nothing is done twice by trying again.
     world.log.take();
-    assert_eq!(world.run(&document, value!(0)).await.unwrap_err().code(), "JF2016");
+    assert_eq!(failed(world.run(&document, value!(0)).await).code, "JF2016");
     assert!(world.log.take().is_empty());
 }
 
@@ -117,22 +111,22 @@ async fn a_panicking_observer_does_not_matter() {
         }
     }
     let world = World::new();
-    let mut run = world.engine().start(Start::new(chain(2), value!(1)).id("r")).await.unwrap();
-    assert_eq!(run.drive(Drive::new().observed_by(Bomb)).await.unwrap(), done(value!(3)));
+    let mut run = world.engine().start(Start::new(chain(2), value!(1)).with_id("r")).await.unwrap();
+    assert_eq!(run.drive_with(Drive::new().with_observer(Bomb)).await.unwrap(), done(value!(3)));
 }
 
 #[tokio::test]
 async fn an_answer_that_the_store_does_not_take_is_a_stored_failure() {
     let world = World::over(failing_at(2, Fault::Unstorable));
-    let mut run = world.engine().start(Start::new(chain(2), value!(1)).id("r")).await.unwrap();
-    let error = run.drive(Drive::new()).await.unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Storage, "JE0007"));
+    let mut run = world.engine().start(Start::new(chain(2), value!(1)).with_id("r")).await.unwrap();
+    let told = failed(run.drive().await);
     let view = world.view("r").await;
     assert_eq!((view.status, &*view.state), (RunStatus::Failed, "/states/begin"));
     let failure = view.failure.unwrap();
     assert_eq!((&*failure.code, failure.state.as_deref()), ("JE0007", Some("/states/begin")));
-    assert!(error.to_string().ends_with("(run \"r\", state /states/begin)"), "{error}");
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(3)));
+    assert_eq!(told, failure);
+    assert!(told.to_string().ends_with("(state /states/begin)"), "{told}");
+    assert_eq!(run.drive().await.unwrap(), done(value!(3)));
 }
 
 #[tokio::test]
@@ -150,15 +144,15 @@ async fn an_answer_that_could_never_be_stored_is_a_failure_of_its_task() {
                 let answer = answer.clone();
                 async move { Ok(answer) }
             })
-            .retry(Retries::times(3));
+            .retry(RetryPolicy::times(3));
         let engine = world.engine_with(tasks);
-        let mut run = engine.start(Start::new(one("huge"), value!(1)).id("r")).await.unwrap();
-        let error = run.drive(Drive::new()).await.unwrap_err();
+        let mut run = engine.start(Start::new(one("huge"), value!(1)).with_id("r")).await.unwrap();
+        let failure = failed(run.drive().await);
         assert_eq!(
-            (error.code(), error.state(), error.node()),
+            (&*failure.code, failure.state.as_deref(), failure.node.as_deref()),
             ("JF2006", Some("/states/begin"), Some("task"))
         );
-        let failure = error.failure().unwrap();
+        let failure = failure.failure.unwrap();
         assert_eq!((failure.code.as_deref(), failure.retry), (Some("JE0007"), Retry::Never));
         assert!(failure.message.contains(limit), "{failure}");
         // It was run once, and can be caught like any failure of a node.
@@ -167,14 +161,15 @@ async fn an_answer_that_could_never_be_stored_is_a_failure_of_its_task() {
             "begin": { "work": { "task": "huge", "version": "1" }, "then": "end", "catch": "rescue" },
             "rescue": work("echo", "end"), "end": { "final": true }
         }));
-        let mut run = engine.start(Start::new(caught, value!(1)).id("caught")).await.unwrap();
-        assert!(matches!(run.drive(Drive::new()).await.unwrap(), Status::Done { .. }));
+        let mut run = engine.start(Start::new(caught, value!(1)).with_id("caught")).await.unwrap();
+        assert!(matches!(run.drive().await.unwrap(), Status::Done { .. }));
         // Values from outside are refused where they come in.
         let input = deep(501);
-        let error = engine.start(Start::new(one("echo"), input.clone()).id("s")).await.unwrap_err();
-        assert_eq!((error.code(), error.run()), ("JE0005", Some("s")));
+        let error = engine.start(Start::new(one("echo"), input.clone()).with_id("s")).await.unwrap_err();
+        assert_eq!((error.code(), error.kind()), ("JE0007", ErrorKind::TooLarge));
+        assert_eq!(error.run(), Some("s"));
         let error = engine.send("r", Event::new("x", input)).await.unwrap_err();
-        assert_eq!(error.code(), "JE0005");
+        assert_eq!(error.code(), "JE0007");
     }
 }
 
@@ -189,11 +184,11 @@ async fn what_is_within_the_limits_is_stored_wherever_it_goes() {
         "again": { "work": { "task": "echo", "version": "1" }, "input": "$.context.event.payload", "then": "end" },
         "end": { "final": true }
     }));
-    world.run(&document, deep.clone()).await.unwrap();
+    let _ = world.run(&document, deep.clone()).await.unwrap();
     let engine = world.engine();
     let _ = engine.send("r", Event::new("ok", deep.clone())).await.unwrap();
     let mut run = engine.open("r").await.unwrap();
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(deep));
+    assert_eq!(run.drive().await.unwrap(), done(deep));
 }
 
 #[tokio::test]
@@ -214,9 +209,9 @@ async fn a_panic_while_a_handler_is_dropped_is_a_failure_of_its_node() {
         })
     });
     let engine = world.engine_with(tasks);
-    let mut run = engine.start(Start::new(one("bomb"), value!(1)).id("r")).await.unwrap();
-    let error = run.drive(Drive::new()).await.unwrap_err();
-    assert_eq!(error.failure().unwrap().message, "the task panicked: on the way out");
+    let mut run = engine.start(Start::new(one("bomb"), value!(1)).with_id("r")).await.unwrap();
+    let failure = failed(run.drive().await).failure.unwrap();
+    assert_eq!(failure.message, "the task panicked: on the way out");
 }
 
 /// Panics once when it is armed.
@@ -243,9 +238,8 @@ async fn a_panic_of_the_clock_within_a_task_is_its_failure() {
         }
     });
     let engine = world.engine_with(tasks).with_clock(Arc::new(clock));
-    let mut run = engine.start(Start::new(chain(1), value!(1)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(chain(1), value!(1)).with_id("r")).await.unwrap();
     // The time passes at once when nothing else can happen.
-    let driven = tokio::time::timeout(Duration::from_hours(1), run.drive(Drive::new())).await;
-    let error = driven.expect("the drive ends").unwrap_err();
-    assert_eq!(error.node(), Some("task"));
+    let driven = tokio::time::timeout(Duration::from_hours(1), run.drive()).await;
+    assert_eq!(failed(driven.expect("the drive ends")).node.as_deref(), Some("task"));
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jaren_engine::{Drive, Engine, ErrorKind, Failure, RunStatus, Start, Status, TaskContext, Tasks};
+use jaren_engine::{Drive, Engine, Failure, RunStatus, Start, Status, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Log, World, chain, done, fork, observed, waiting, work};
+use crate::support::{Log, World, chain, done, failed, fork, observed, waiting, work};
 
 /// `left` answers 1 when it is asked to stop; `right` fails then the first time.
 fn engine(world: &World, log: &Log, begun: &Arc<Notify>) -> Engine {
@@ -37,11 +37,11 @@ fn engine(world: &World, log: &Log, begun: &Arc<Notify>) -> Engine {
 async fn an_interrupted_run_keeps_what_ended_in_time() {
     let (world, ran, begun) = (World::new(), Log::default(), Arc::new(Notify::new()));
     let engine = engine(&world, &ran, &begun);
-    let mut run = engine.start(Start::new(fork("left", "right"), value!(0)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(fork("left", "right"), value!(0)).with_id("r")).await.unwrap();
     let (stop, log) = (CancellationToken::new(), Log::default());
-    let drive = Drive::new().cancelled_by(stop.clone()).observed_by(observed(&log));
+    let drive = Drive::new().with_cancel(stop.clone()).with_observer(observed(&log));
     let driving = tokio::spawn(async move {
-        let status = run.drive(drive).await.unwrap();
+        let status = run.drive_with(drive).await.unwrap();
         (status, run)
     });
     begun.notified().await;
@@ -55,7 +55,7 @@ async fn an_interrupted_run_keeps_what_ended_in_time() {
     assert!(log.contains(&"aborted /states/begin 1 right".to_owned()), "{log:?}");
 
     let log = Log::default();
-    assert_eq!(run.drive(Drive::new().observed_by(observed(&log))).await.unwrap(), done(value!(3)));
+    assert_eq!(run.drive_with(Drive::new().with_observer(observed(&log))).await.unwrap(), done(value!(3)));
     let log = log.take();
     assert!(log.contains(&"restored /states/begin 1 left".to_owned()), "{log:?}");
     assert!(!log.contains(&"started /states/begin 1 left".to_owned()), "{log:?}");
@@ -70,10 +70,10 @@ async fn a_task_that_does_not_listen_is_stopped_after_the_grace() {
         Ok::<Value, Failure>(Value::Null)
     });
     let engine = world.engine_with(tasks).with_grace(Duration::from_secs(2));
-    let mut run = engine.start(Start::new(fork("deaf", "deaf"), value!(0)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(fork("deaf", "deaf"), value!(0)).with_id("r")).await.unwrap();
     let (stop, began) = (CancellationToken::new(), tokio::time::Instant::now());
-    let drive = Drive::new().cancelled_by(stop.clone());
-    let driving = tokio::spawn(async move { run.drive(drive).await.unwrap() });
+    let drive = Drive::new().with_cancel(stop.clone());
+    let driving = tokio::spawn(async move { run.drive_with(drive).await.unwrap() });
     tokio::time::sleep(Duration::from_secs(1)).await;
     stop.cancel();
     assert_eq!(driving.await.unwrap(), Status::Interrupted);
@@ -90,10 +90,13 @@ async fn a_failure_stops_its_siblings_and_what_they_answer_is_void() {
     });
     tasks.add("right", "1", async |_: TaskContext, (): (), _: Value| Err::<f64, _>(Failure::new("boom")));
     let log = Log::default();
-    let mut run =
-        world.engine_with(tasks).start(Start::new(fork("left", "right"), value!(0)).id("r")).await.unwrap();
-    let error = run.drive(Drive::new().observed_by(observed(&log))).await.unwrap_err();
-    assert_eq!((error.kind(), error.node()), (ErrorKind::Run, Some("right")));
+    let mut run = world
+        .engine_with(tasks)
+        .start(Start::new(fork("left", "right"), value!(0)).with_id("r"))
+        .await
+        .unwrap();
+    let failure = failed(run.drive_with(Drive::new().with_observer(observed(&log))).await);
+    assert_eq!((&*failure.code, failure.node.as_deref()), ("JF2006", Some("right")));
     assert!(log.take().contains(&"aborted /states/begin 1 left".to_owned()));
     let view = world.view("r").await;
     assert_eq!(view.snapshot.get("pending").unwrap().get("values"), Some(&value!({})));
@@ -134,29 +137,29 @@ async fn a_deaf_sibling_is_stopped_after_the_grace_while_the_run_goes_on() {
     let states = states.with("begin", Value::Object(begin)).with("rescue", work("after", "end"));
     let document = Value::Object(document.as_object().unwrap().with("states", Value::Object(states)));
     let engine = world.engine_with(tasks).with_grace(Duration::from_secs(2));
-    let mut run = engine.start(Start::new(document, value!(0)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(document, value!(0)).with_id("r")).await.unwrap();
     // The time passes at once when nothing else can happen.
-    let driven = tokio::time::timeout(Duration::from_hours(1), run.drive(Drive::new())).await;
+    let driven = tokio::time::timeout(Duration::from_hours(1), run.drive()).await;
     assert_eq!(driven.expect("the sibling is stopped").unwrap(), done(value!(7)));
 }
 
 #[tokio::test]
 async fn a_token_that_is_cancelled_already_starts_nothing() {
     let world = World::new();
-    let mut run = world.engine().start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let mut run = world.engine().start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap();
     let stop = CancellationToken::new();
     stop.cancel();
-    assert_eq!(run.drive(Drive::new().cancelled_by(stop)).await.unwrap(), Status::Interrupted);
+    assert_eq!(run.drive_with(Drive::new().with_cancel(stop)).await.unwrap(), Status::Interrupted);
     assert!(world.log.take().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_parked_run_can_be_interrupted() {
     let world = World::new();
-    let mut run = world.engine().start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let mut run = world.engine().start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap();
     let stop = CancellationToken::new();
-    let drive = Drive::new().cancelled_by(stop.clone());
-    let driving = tokio::spawn(async move { run.drive(drive).await.unwrap() });
+    let drive = Drive::new().with_cancel(stop.clone());
+    let driving = tokio::spawn(async move { run.drive_with(drive).await.unwrap() });
     tokio::time::sleep(Duration::from_secs(1)).await;
     stop.cancel();
     assert_eq!(driving.await.unwrap(), Status::Interrupted);
@@ -167,20 +170,20 @@ async fn a_parked_run_can_be_interrupted() {
 async fn a_dropped_drive_is_driven_again_from_what_the_store_holds() {
     let (world, ran, begun) = (World::new(), Log::default(), Arc::new(Notify::new()));
     let engine = engine(&world, &ran, &begun);
-    let mut run = engine.start(Start::new(fork("left", "right"), value!(0)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(fork("left", "right"), value!(0)).with_id("r")).await.unwrap();
     tokio::select! {
-        _ = run.drive(Drive::new()) => panic!("nobody stops the tasks"),
+        _ = run.drive() => panic!("nobody stops the tasks"),
         () = begun.notified() => {}
     }
     let stop = CancellationToken::new();
     stop.cancel();
-    assert_eq!(run.drive(Drive::new().cancelled_by(stop)).await.unwrap(), Status::Interrupted);
+    assert_eq!(run.drive_with(Drive::new().with_cancel(stop)).await.unwrap(), Status::Interrupted);
 }
 
 #[tokio::test]
 async fn a_grace_may_be_endless() {
     let world = World::new();
     let engine = world.engine().with_grace(Duration::MAX);
-    let mut run = engine.start(Start::new(chain(2), value!(0)).id("r")).await.unwrap();
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    let mut run = engine.start(Start::new(chain(2), value!(0)).with_id("r")).await.unwrap();
+    assert_eq!(run.drive().await.unwrap(), done(value!(2)));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jaren_engine::core::{Event, Output, Phase, RunState, StartTask};
+use jaren_engine::core::{Input, Output, Phase, RunState, StartTask};
 use jaren_flow::DeclaredTasks;
 use jaren_flow::workflow::Workflow;
 use jaren_json::{Object, Value, value};
@@ -68,7 +68,7 @@ fn drive(document: &Value, input: f64, choices: &[(u8, u8)]) -> Value {
     let workflow = || Workflow::compile(document, &DeclaredTasks).unwrap();
     let mut run = RunState::start(workflow(), "r", Value::Number(input), None).unwrap();
     let mut choices = choices.iter();
-    let mut step = run.step(Event::Begin, None);
+    let mut step = run.step(Input::Begin, None);
     let (mut saved, mut flight): (Value, BTreeMap<usize, StartTask>) = (Value::Null, BTreeMap::new());
     loop {
         for output in step.outputs {
@@ -92,13 +92,13 @@ fn drive(document: &Value, input: f64, choices: &[(u8, u8)]) -> Value {
         if kill < 40 {
             run = RunState::restore(workflow(), "r", &saved, &Value::Number(input)).unwrap();
             flight.clear();
-            step = run.step(Event::Begin, None);
+            step = run.step(Input::Begin, None);
             continue;
         }
         let node = *flight.keys().nth(usize::from(pick) % flight.len()).unwrap();
         let call = flight.remove(&node).unwrap();
         let result = Ok(answer(&call));
-        step = run.step(Event::Settled { activation: call.activation, node, result, ms: 0.0 }, None);
+        step = run.step(Input::Settled { activation: call.activation, node, result, ms: 0.0 }, None);
     }
 }
 

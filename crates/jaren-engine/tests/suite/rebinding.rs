@@ -11,7 +11,7 @@ use jaren_engine::{
 use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
-use crate::support::{World, done, failing, failing_at, fork, waiting, work, workflow};
+use crate::support::{World, done, failed, failing, failing_at, fork, waiting, work, workflow};
 
 /// The document with another revision, and with this done to the states.
 fn revised(document: &Value, change: impl FnOnce(jaren_json::Object) -> jaren_json::Object) -> Value {
@@ -34,7 +34,7 @@ async fn refused(world: &World, document: Value) -> EngineError {
 #[tokio::test]
 async fn a_waiting_run_goes_on_under_the_new_document() {
     let world = World::new();
-    world.run(&waiting(), value!(1)).await.unwrap();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
     let old = world.view("r").await;
     // Another event, a longer delay, and a state before it, so that the transitions have other numbers.
     let new = revised(&waiting(), |states| {
@@ -48,7 +48,7 @@ async fn a_waiting_run_goes_on_under_the_new_document() {
     });
     world.clock.advance(Duration::from_millis(500));
     let engine = world.engine();
-    let rebound = engine.rebind("r", rebind(new.clone()).attachment(value!("b"))).await.unwrap();
+    let rebound = engine.rebind("r", rebind(new.clone()).with_attachment(value!("b"))).await.unwrap();
     assert_eq!((&*rebound.actor, &*rebound.reason), ("ann", "the approval got a new name"));
     assert_eq!((rebound.at, rebound.generation), (Timestamp::from_millis(1_500), old.generation + 1));
     assert_eq!((&*rebound.from.revision, &*rebound.to.revision), ("test/1", "test/2"));
@@ -65,14 +65,14 @@ async fn a_waiting_run_goes_on_under_the_new_document() {
     assert_eq!(view.rebinds, [rebound]);
 
     // The new document is the run's own: a start finds it, and the old one is refused by name.
-    assert!(!engine.start(Start::new(new, value!(1)).id("r")).await.unwrap().is_new());
-    let error = engine.start(Start::new(waiting(), value!(1)).id("r")).await.unwrap_err();
+    assert!(!engine.start(Start::new(new, value!(1)).with_id("r")).await.unwrap().is_new());
+    let error = engine.start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Changed);
     let mut run = engine.open("r").await.unwrap();
     world.clock.advance(Duration::from_mins(1)); // the old deadline
-    assert!(matches!(run.drive(Drive::new().without_timers()).await.unwrap(), Status::Waiting { .. }));
+    assert!(matches!(run.drive_with(Drive::new().without_timers()).await.unwrap(), Status::Waiting { .. }));
     let _ = engine.send("r", Event::new("approve", Value::Null)).await.unwrap();
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(3)));
+    assert_eq!(run.drive().await.unwrap(), done(value!(3)));
     let error = engine.rebind("r", rebind(waiting())).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Unfit, "JE0010"));
 }
@@ -85,7 +85,7 @@ async fn a_delay_comes_and_goes_with_the_document() {
         (Value::Null, None),
     ] {
         let world = World::new();
-        world.run(&waiting(), value!(1)).await.unwrap();
+        let _ = world.run(&waiting(), value!(1)).await.unwrap();
         let with = |after: &Value| {
             let mut wait = jaren_json::ObjectBuilder::new();
             wait.insert(
@@ -106,7 +106,7 @@ async fn a_delay_comes_and_goes_with_the_document() {
         assert_eq!((view.deadline, view.rebinds.len()), (Some(Timestamp::from_millis(61_000)), 2));
         world.clock.advance(Duration::from_mins(1));
         let mut run = world.engine().open("r").await.unwrap();
-        assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
+        assert_eq!(run.drive().await.unwrap(), done(value!(2)));
         assert_eq!(world.view("r").await.state, "/states/late");
     }
 }
@@ -114,7 +114,7 @@ async fn a_delay_comes_and_goes_with_the_document() {
 #[tokio::test]
 async fn what_no_longer_fits_is_refused_by_name() {
     let world = World::new();
-    world.run(&waiting(), value!(1)).await.unwrap();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
     let renamed = |states: jaren_json::Object| {
         let states = states.with("hold", states.get("wait").unwrap().clone()).without("wait");
         states.with("begin", work("add", "hold"))
@@ -172,22 +172,25 @@ async fn a_failed_task_is_run_in_its_new_version() {
         });
         tasks
     };
-    let mut run = world.engine_with(tasks("1")).start(Start::new(one("1"), value!(1)).id("r")).await.unwrap();
-    run.drive(Drive::new()).await.unwrap_err();
+    let mut run =
+        world.engine_with(tasks("1")).start(Start::new(one("1"), value!(1)).with_id("r")).await.unwrap();
+    failed(run.drive().await);
     let new = world.engine_with(tasks("2"));
     assert_eq!(new.open("r").await.unwrap_err().code(), "JF0019");
     new.rebind("r", rebind(one("2"))).await.unwrap();
-    assert_eq!(world.view("r").await.status, RunStatus::Failed);
+    let view = world.view("r").await;
+    assert_eq!((view.status, view.failure), (RunStatus::Running, None), "it was of the document before");
     // The handle of the old engine does not know the new version.
-    assert_eq!(run.drive(Drive::new()).await.unwrap_err().code(), "JF0019");
-    assert_eq!(new.open("r").await.unwrap().drive(Drive::new()).await.unwrap(), done(value!(20)));
+    assert_eq!(run.drive().await.unwrap_err().code(), "JF0019");
+    assert_eq!(new.open("r").await.unwrap().drive().await.unwrap(), done(value!(20)));
 }
 
 #[tokio::test]
 async fn saved_values_of_changed_work_are_dropped_only_when_that_is_asked_for() {
     let world = World::new();
-    let mut run = world.engine().start(Start::new(fork("add", "fail"), value!(1)).id("r")).await.unwrap();
-    run.drive(Drive::new()).await.unwrap_err();
+    let mut run =
+        world.engine().start(Start::new(fork("add", "fail"), value!(1)).with_id("r")).await.unwrap();
+    failed(run.drive().await);
     world.log.take();
     let error = refused(&world, fork("add", "echo")).await;
     assert_eq!((error.kind(), error.state()), (ErrorKind::Unfit, Some("/states/begin")), "{error}");
@@ -195,7 +198,7 @@ async fn saved_values_of_changed_work_are_dropped_only_when_that_is_asked_for() 
     assert!(rebound.started_over);
     assert!(world.log.take().is_empty(), "nothing is executed");
     let mut run = world.engine().open("r").await.unwrap();
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(3)));
+    assert_eq!(run.drive().await.unwrap(), done(value!(3)));
     let mut ran = world.log.take();
     ran.sort();
     assert_eq!(ran, ["add /states/begin 1", "echo /states/begin 1"]);
@@ -204,8 +207,9 @@ async fn saved_values_of_changed_work_are_dropped_only_when_that_is_asked_for() 
 #[tokio::test]
 async fn the_same_work_keeps_its_values_and_its_input() {
     let world = World::new();
-    let mut run = world.engine().start(Start::new(fork("add", "fail"), value!(1)).id("r")).await.unwrap();
-    run.drive(Drive::new()).await.unwrap_err();
+    let mut run =
+        world.engine().start(Start::new(fork("add", "fail"), value!(1)).with_id("r")).await.unwrap();
+    failed(run.drive().await);
     world.log.take();
     // Only what comes after it changes.
     let with_state = |input: Option<&str>| {
@@ -222,7 +226,7 @@ async fn the_same_work_keeps_its_values_and_its_input() {
     assert!(error.to_string().contains("another input"), "{error}");
     world.engine().rebind("r", rebind(with_state(None))).await.unwrap();
     let mut run = world.engine().open("r").await.unwrap();
-    assert!(matches!(run.drive(Drive::new()).await.unwrap(), Status::Done { .. }));
+    assert!(matches!(run.drive().await.unwrap(), Status::Done { .. }));
     assert_eq!(world.log.take(), ["echo /states/rescue 1"], "the saved value was used");
 }
 
@@ -240,8 +244,9 @@ async fn whoever_drives_the_run_at_the_time_is_fenced() {
             Ok::<_, Failure>(input)
         }
     });
-    let mut run = world.engine_with(tasks).start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
-    let driving = tokio::spawn(async move { run.drive(Drive::new()).await });
+    let mut run =
+        world.engine_with(tasks).start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap();
+    let driving = tokio::spawn(async move { run.drive().await });
     begun.notified().await;
     let new = revised(&waiting(), |states| states.with("late", work("echo", "end")));
     world.engine().rebind("r", rebind(new)).await.unwrap();
@@ -255,10 +260,10 @@ async fn whoever_drives_the_run_at_the_time_is_fenced() {
 #[tokio::test]
 async fn a_parked_drive_takes_the_new_document() {
     let world = World::new();
-    let mut run = world.engine().start(Start::new(waiting(), value!(1)).id("r")).await.unwrap();
+    let mut run = world.engine().start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap();
     let stop = CancellationToken::new();
-    let drive = Drive::new().cancelled_by(stop.clone());
-    let driving = tokio::spawn(async move { run.drive(drive).await });
+    let drive = Drive::new().with_cancel(stop.clone());
+    let driving = tokio::spawn(async move { run.drive_with(drive).await });
     while world.view("r").await.status != RunStatus::Waiting {
         tokio::task::yield_now().await;
     }
@@ -285,12 +290,12 @@ async fn the_commit_of_a_rebinding_may_fail() {
         )
     });
     let untouched = failing();
-    World::over(untouched.clone()).run(&waiting(), value!(1)).await.unwrap();
+    let _ = World::over(untouched.clone()).run(&waiting(), value!(1)).await.unwrap();
     let at = untouched.groups() + 1;
     for fault in Fault::MATRIX {
         let storage = failing_at(at, fault);
         let world = World::over(storage.clone());
-        world.run(&waiting(), value!(1)).await.unwrap();
+        let _ = world.run(&waiting(), value!(1)).await.unwrap();
         let rebound = world.engine().rebind("r", rebind(new.clone())).await;
         let dies = fault.kills();
         assert_eq!(rebound.is_err(), dies, "{fault:?}: {rebound:?}");
@@ -306,7 +311,7 @@ async fn the_commit_of_a_rebinding_may_fail() {
         let _ = world.engine().send("r", Event::new("ok", value!(true))).await.unwrap();
         let mut run = world.engine().open("r").await.unwrap();
         let result = if happened { 2 } else { 3 };
-        assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(result)));
+        assert_eq!(run.drive().await.unwrap(), done(value!(result)));
     }
 }
 
@@ -314,10 +319,10 @@ async fn the_commit_of_a_rebinding_may_fail() {
 #[tokio::test]
 async fn a_rebinding_whose_reply_is_lost_is_not_laid_over_a_later_one() {
     let untouched = failing();
-    World::over(untouched.clone()).run(&waiting(), value!(1)).await.unwrap();
+    let _ = World::over(untouched.clone()).run(&waiting(), value!(1)).await.unwrap();
     let storage = failing_at(untouched.groups() + 1, Fault::ReplyLost);
     let world = World::over(storage.clone());
-    world.run(&waiting(), value!(1)).await.unwrap();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
     let to = |event: &str| {
         let wait = value!({ "on": [{ "event": event, "to": "end" }] });
         revised(&waiting(), |states| states.with("wait", wait))

@@ -9,7 +9,7 @@ use jaren_engine::{
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
 
-use crate::support::{Log, World, done, fork, work, workflow};
+use crate::support::{Log, World, done, failed, fork, work, workflow};
 
 fn one(task: &str) -> Value {
     workflow(value!({ "begin": work(task, "end"), "end": { "final": true } }))
@@ -35,9 +35,9 @@ async fn a_task_finds_what_the_drive_or_else_the_engine_lends() {
         .needs::<u8>()
         .needs::<u32>();
     let engine = world.engine_with(tasks).with_resources(Resources::new().with(1_u8).with(10_u32));
-    let mut run = engine.start(Start::new(one("sum"), value!(0)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(one("sum"), value!(0)).with_id("r")).await.unwrap();
     let drive = Drive::new().with_resources(Resources::new().with(2_u8));
-    assert_eq!(run.drive(drive).await.unwrap(), done(value!(12)));
+    assert_eq!(run.drive_with(drive).await.unwrap(), done(value!(12)));
     // Nothing of it is in what the run keeps.
     assert_eq!(world.view("r").await.attachment, Value::Null);
 }
@@ -54,15 +54,15 @@ async fn a_declared_resource_that_is_missing_stops_the_drive_before_it_begins() 
         })
         .needs::<Lease>();
     let engine = world.engine_with(tasks);
-    let mut run = engine.start(Start::new(fork("sum", "sum"), value!(1)).id("r")).await.unwrap();
+    let mut run = engine.start(Start::new(fork("sum", "sum"), value!(1)).with_id("r")).await.unwrap();
     let before = world.view("r").await;
-    let error = run.drive(Drive::new()).await.unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Invalid, "JE0009"));
+    let error = run.drive().await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Resource, "JE0009"));
     assert!(error.to_string().contains("\"sum\"") && error.to_string().contains("Lease"), "{error}");
     assert!(world.log.take().is_empty());
     assert_eq!(world.view("r").await, before);
     let lease = Resources::new().with(Lease(world.log.clone()));
-    assert_eq!(run.drive(Drive::new().with_resources(lease)).await.unwrap(), done(value!(2)));
+    assert_eq!(run.drive_with(Drive::new().with_resources(lease)).await.unwrap(), done(value!(2)));
     assert_eq!(world.log.take(), ["sum", "sum", "released"]);
 }
 
@@ -101,11 +101,11 @@ async fn a_lease_is_released_after_the_last_task_whatever_ended_the_run() {
         let right: fn() -> Result<f64, Failure> =
             if ended_by == "failure" { || Err(Failure::new("boom")) } else { || Ok(1.0) };
         let engine = world.engine_with(tasks(&world.log, &begun, right));
-        let mut run = engine.start(Start::new(fork("left", "right"), value!(0)).id("r")).await.unwrap();
+        let mut run = engine.start(Start::new(fork("left", "right"), value!(0)).with_id("r")).await.unwrap();
         let stop = CancellationToken::new();
         let lease = Resources::new().with(Lease(world.log.clone()));
-        let drive = Drive::new().cancelled_by(stop.clone()).with_resources(lease);
-        let driving = tokio::spawn(async move { run.drive(drive).await });
+        let drive = Drive::new().with_cancel(stop.clone()).with_resources(lease);
+        let driving = tokio::spawn(async move { run.drive_with(drive).await });
         begun.notified().await;
         match ended_by {
             "cancellation" => stop.cancel(),
@@ -121,7 +121,7 @@ async fn a_lease_is_released_after_the_last_task_whatever_ended_the_run() {
                 }
             }
             ("cancellation", ended) => assert_eq!(ended.unwrap().unwrap(), Status::Interrupted),
-            (_, ended) => assert_eq!(ended.unwrap().unwrap_err().code(), "JF2006"),
+            (_, ended) => assert_eq!(failed(ended.unwrap()).code, "JF2006"),
         }
         assert_eq!(world.log.take(), ["left ended", "released"], "{ended_by}");
     }
@@ -144,7 +144,7 @@ async fn a_thread_keeps_its_lease_until_it_ends() {
             Ok::<(), Failure>(())
         });
         let engine = world.engine_with(tasks).with_grace(Duration::ZERO);
-        let mut run = engine.start(Start::new(one("block"), value!(0)).id("r")).await.unwrap();
+        let mut run = engine.start(Start::new(one("block"), value!(0)).with_id("r")).await.unwrap();
         let (stop, released) = (CancellationToken::new(), Arc::new(Notify::new()));
         struct Tell(Arc<Notify>);
         impl Drop for Tell {
@@ -153,8 +153,8 @@ async fn a_thread_keeps_its_lease_until_it_ends() {
             }
         }
         let lent = Resources::new().with(Lease(world.log.clone())).with(Tell(released.clone()));
-        let drive = Drive::new().cancelled_by(stop.clone()).with_resources(lent);
-        let driving = tokio::spawn(async move { run.drive(drive).await });
+        let drive = Drive::new().with_cancel(stop.clone()).with_resources(lent);
+        let driving = tokio::spawn(async move { run.drive_with(drive).await });
         begun.notified().await;
         if dropped {
             driving.abort();

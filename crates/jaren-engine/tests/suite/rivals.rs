@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jaren_engine::{Drive, ErrorKind, Event, Failure, Start, TaskContext, Tasks};
+use jaren_engine::{ErrorKind, Event, Failure, Start, TaskContext, Tasks};
 use jaren_json::{Value, value};
 use tokio::sync::{Notify, Semaphore};
 
@@ -22,12 +22,12 @@ async fn the_engine_that_lost_its_claim_commits_nothing_more() {
             Ok::<f64, Failure>(input + 100.0)
         }
     });
-    let mut run = world.engine_with(slow).start(Start::new(chain(3), value!(0)).id("r")).await.unwrap();
-    let slow = tokio::spawn(async move { run.drive(Drive::new()).await });
+    let mut run = world.engine_with(slow).start(Start::new(chain(3), value!(0)).with_id("r")).await.unwrap();
+    let slow = tokio::spawn(async move { run.drive().await });
     begun.notified().await;
 
     let mut rival = world.engine().open("r").await.unwrap();
-    assert_eq!(rival.drive(Drive::new()).await.unwrap(), done(value!(3)));
+    assert_eq!(rival.drive().await.unwrap(), done(value!(3)));
     let commits = world.view("r").await.commits;
     go.add_permits(10);
     let error = slow.await.unwrap().unwrap_err();
@@ -63,15 +63,15 @@ async fn a_claim_that_the_old_holder_outruns_is_made_again() {
     let storage = failing();
     let (world, begun) = (World::over(storage.clone()), Arc::new(Notify::new()));
     let (tasks, go) = stalling(&world, &begun);
-    let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).id("r")).await.unwrap();
-    let old = tokio::spawn(async move { run.drive(Drive::new()).await });
+    let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).with_id("r")).await.unwrap();
+    let old = tokio::spawn(async move { run.drive().await });
     begun.notified().await;
     // The old one's next save and then the rival's claim come to the gate.
     let held = storage.hold_groups().await;
     go.add_permits(1);
     gather().await;
     let mut rival = world.engine().open("r").await.unwrap();
-    let rival = tokio::spawn(async move { rival.drive(Drive::new()).await });
+    let rival = tokio::spawn(async move { rival.drive().await });
     gather().await;
     drop(held);
     assert_eq!(rival.await.unwrap().unwrap(), done(value!(102)));
@@ -85,15 +85,15 @@ async fn a_drive_that_was_dropped_in_a_commit_does_not_fence_the_next_one() {
     let storage = failing();
     let (world, begun) = (World::over(storage.clone()), Arc::new(Notify::new()));
     let (tasks, go) = stalling(&world, &begun);
-    let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).id("r")).await.unwrap();
+    let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).with_id("r")).await.unwrap();
     go.add_permits(10);
     let held = storage.hold_groups().await;
     tokio::select! {
         biased;
-        ended = run.drive(Drive::new()) => panic!("its commit waits at the gate: {ended:?}"),
+        ended = run.drive() => panic!("its commit waits at the gate: {ended:?}"),
         () = gather() => {}
     }
-    let again = tokio::spawn(async move { run.drive(Drive::new()).await });
+    let again = tokio::spawn(async move { run.drive().await });
     gather().await;
     drop(held);
     assert_eq!(again.await.unwrap().unwrap(), done(value!(300)));
@@ -108,13 +108,14 @@ async fn an_event_of_another_engine_does_not_disturb_the_work() {
     tasks.add("add", "1", move |context: TaskContext, (): (), input: f64| {
         let sender = sender.clone();
         async move {
-            let event = Event::new("ok", Value::Bool(true)).id(format!("from-{}", context.visit));
+            let event = Event::new("ok", Value::Bool(true)).with_id(format!("from-{}", context.visit));
             let _ = sender.send(&context.run, event).await?;
             Ok::<f64, Failure>(input + 1.0)
         }
     });
-    let mut run = world.engine_with(tasks).start(Start::new(waiting(), value!(0)).id("r")).await.unwrap();
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    let mut run =
+        world.engine_with(tasks).start(Start::new(waiting(), value!(0)).with_id("r")).await.unwrap();
+    assert_eq!(run.drive().await.unwrap(), done(value!(2)));
     assert!(world.view("r").await.inbox.is_empty());
 }
 
@@ -122,10 +123,10 @@ async fn an_event_of_another_engine_does_not_disturb_the_work() {
 async fn of_two_starts_one_creates_the_run() {
     let world = World::new();
     let engine = world.engine();
-    let start = || engine.start(Start::new(chain(2), value!(0)).id("r"));
+    let start = || engine.start(Start::new(chain(2), value!(0)).with_id("r"));
     let (one, other) = tokio::join!(start(), start());
     let (mut one, mut other) = (one.unwrap(), other.unwrap());
     assert!(one.is_new() ^ other.is_new());
-    assert_eq!(one.drive(Drive::new()).await.unwrap(), done(value!(2)));
-    assert_eq!(other.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    assert_eq!(one.drive().await.unwrap(), done(value!(2)));
+    assert_eq!(other.drive().await.unwrap(), done(value!(2)));
 }

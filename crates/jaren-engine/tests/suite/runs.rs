@@ -11,18 +11,18 @@ use crate::support::{World, chain, done, waiting};
 async fn the_same_start_is_the_same_run() {
     let world = World::new();
     let engine = world.engine();
-    let start = || Start::new(chain(1), value!(1)).id("r");
+    let start = || Start::new(chain(1), value!(1)).with_id("r");
     assert!(engine.start(start()).await.unwrap().is_new());
     let mut again = engine.start(start()).await.unwrap();
     assert!(!again.is_new());
-    assert_eq!(again.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    assert_eq!(again.drive().await.unwrap(), done(value!(2)));
     assert_eq!(world.log.take(), ["add /states/begin 1"]);
 
     let revised = Value::Object(chain(1).as_object().unwrap().with("revision", "test/2"));
     for (start, what, place) in [
-        (Start::new(chain(1), value!(2)).id("r"), "input", "at the root"),
-        (Start::new(chain(2), value!(1)).id("r"), "workflow document", "at /states/begin/then"),
-        (Start::new(revised, value!(1)).id("r"), "\"test/1\" (sha256:", "at /revision"),
+        (Start::new(chain(1), value!(2)).with_id("r"), "input", "at the root"),
+        (Start::new(chain(2), value!(1)).with_id("r"), "workflow document", "at /states/begin/then"),
+        (Start::new(revised, value!(1)).with_id("r"), "\"test/1\" (sha256:", "at /revision"),
     ] {
         let error = engine.start(start).await.unwrap_err();
         assert_eq!((error.kind(), error.code(), error.run()), (ErrorKind::Changed, "JF2013", Some("r")));
@@ -44,16 +44,16 @@ async fn a_minted_id_is_new_each_time() {
 async fn a_document_that_does_not_compile_stores_nothing() {
     let world = World::new();
     let engine = world.engine_with(Tasks::new());
-    let error = engine.start(Start::new(chain(1), value!(1)).id("r")).await.unwrap_err();
+    let error = engine.start(Start::new(chain(1), value!(1)).with_id("r")).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Document, "JF0018"));
     assert!(error.report().is_some());
-    assert_eq!(RunView::load(&world.storage, "r").await.unwrap(), None);
+    assert_eq!(RunView::load(&*world.storage, "r").await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn a_run_opens_only_with_its_tasks_but_when_it_is_done() {
     let world = World::new();
-    let mut run = world.engine().start(Start::new(chain(1), value!(1)).id("r")).await.unwrap();
+    let mut run = world.engine().start(Start::new(chain(1), value!(1)).with_id("r")).await.unwrap();
     let missing = world.engine_with(Tasks::new()).open("r").await.unwrap_err();
     assert_eq!((missing.kind(), missing.code()), (ErrorKind::Document, "JF0018"));
     let mut other = Tasks::new();
@@ -64,10 +64,10 @@ async fn a_run_opens_only_with_its_tasks_but_when_it_is_done() {
     assert_eq!((other.kind(), other.code()), (ErrorKind::Document, "JF0019"));
     assert!(other.to_string().contains("version '1'") && other.to_string().contains("'2'"), "{other}");
 
-    run.drive(Drive::new()).await.unwrap();
+    let _ = run.drive().await.unwrap();
     let mut run = world.engine_with(Tasks::new()).open("r").await.unwrap();
     let commits = world.view("r").await.commits;
-    assert_eq!(run.drive(Drive::new()).await.unwrap(), done(value!(2)));
+    assert_eq!(run.drive().await.unwrap(), done(value!(2)));
     assert_eq!(world.view("r").await.commits, commits, "an answer writes nothing");
 }
 
@@ -77,15 +77,15 @@ async fn unknown_runs_and_foreign_sessions_are_told_apart() {
     let engine = world.engine();
     assert_eq!(engine.open("nobody").await.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(engine.open("").await.unwrap_err().kind(), ErrorKind::Invalid);
-    assert_eq!(RunView::load(&world.storage, "nobody").await.unwrap(), None);
+    assert_eq!(RunView::load(&*world.storage, "nobody").await.unwrap(), None);
 
     let mut session = Session::create(world.storage.clone(), SessionId::new("shop").unwrap(), "shop.order");
     let mut change = session.draft();
     change.label("status", "open");
     session.commit(change).await.unwrap();
     assert_eq!(engine.open("shop").await.unwrap_err().kind(), ErrorKind::Unreadable);
-    assert_eq!(RunView::load(&world.storage, "shop").await.unwrap_err().kind(), ErrorKind::Unreadable);
-    let taken = engine.start(Start::new(chain(1), value!(1)).id("shop")).await.unwrap_err();
+    assert_eq!(RunView::load(&*world.storage, "shop").await.unwrap_err().kind(), ErrorKind::Unreadable);
+    let taken = engine.start(Start::new(chain(1), value!(1)).with_id("shop")).await.unwrap_err();
     assert_eq!(taken.kind(), ErrorKind::Unreadable);
 }
 
@@ -93,7 +93,7 @@ async fn unknown_runs_and_foreign_sessions_are_told_apart() {
 async fn an_unknown_behaviour_flag_refuses_to_run_and_still_reads() {
     const DEFINITION: Singleton = Singleton::new("jaren.run.definition", 1);
     let world = World::new();
-    world.run(&waiting(), value!(1)).await.unwrap();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
     let mut session =
         Session::open(world.storage.clone(), SessionId::new("r").unwrap()).await.unwrap().unwrap();
     let mut opened = world.engine().open("r").await.unwrap();
@@ -105,26 +105,26 @@ async fn an_unknown_behaviour_flag_refuses_to_run_and_still_reads() {
 
     let error = world.engine().open("r").await.unwrap_err();
     assert_eq!((error.kind(), error.code(), error.run()), (ErrorKind::UnknownFlag, "JE0004", Some("r")));
-    let error = world.engine().start(Start::new(waiting(), value!(1)).id("r")).await.unwrap_err();
+    let error = world.engine().start(Start::new(waiting(), value!(1)).with_id("r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownFlag);
     // A handle from before does not run it either.
-    let error = opened.drive(Drive::new()).await.unwrap_err();
+    let error = opened.drive().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownFlag);
     let view = world.view("r").await;
-    assert_eq!((view.status, view.flags), (RunStatus::Waiting, vec!["from-the-future".to_owned()]));
+    assert_eq!((view.status, view.flags), (RunStatus::Waiting, vec!["from-the-future".into()]));
 }
 
 #[tokio::test]
 async fn a_status_from_the_future_refuses_to_run_and_still_reads() {
     let world = World::new();
-    world.run(&waiting(), value!(1)).await.unwrap();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
     let mut session =
         Session::open(world.storage.clone(), SessionId::new("r").unwrap()).await.unwrap().unwrap();
     let mut change = session.draft();
     change.label("status", "paused");
     session.commit(change).await.unwrap();
     assert_eq!(world.view("r").await.status, RunStatus::Unknown);
-    let page = runs(&world.storage, RunsQuery::default()).await.unwrap();
+    let page = runs(&*world.storage, RunsQuery::new()).await.unwrap();
     assert_eq!(page.runs[0].status, RunStatus::Unknown);
     let error = world.engine().open("r").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreadable);
@@ -143,7 +143,7 @@ async fn a_task_version_that_changed_inside_a_task_is_told_with_both() {
         });
         world.engine_with(tasks)
     };
-    with("1").start(Start::new(chain(1), value!(1)).id("r")).await.unwrap();
+    with("1").start(Start::new(chain(1), value!(1)).with_id("r")).await.unwrap();
     let error = with("2").open("r").await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Changed, "JF2013"));
     assert!(error.to_string().contains("/states/begin/task/inner \"1\" then, \"2\" now"), "{error}");
@@ -152,18 +152,19 @@ async fn a_task_version_that_changed_inside_a_task_is_told_with_both() {
 #[tokio::test]
 async fn a_view_tells_everything() {
     let world = World::new();
-    let start = Start::new(waiting(), value!(1)).id("r").attachment(value!({ "tasks": "tasks.toml" }));
+    let start =
+        Start::new(waiting(), value!(1)).with_id("r").with_attachment(value!({ "tasks": "tasks.toml" }));
     let mut run = world.engine().start(start).await.unwrap();
     let view = world.view("r").await;
     assert_eq!((view.status, &*view.state), (RunStatus::Running, "/states/begin"));
-    let status = run.drive(Drive::new().without_timers()).await.unwrap();
+    let status = run.drive_with(Drive::new().without_timers()).await.unwrap();
     let deadline = Some(Timestamp::from_millis(61_000));
     assert_eq!(status, Status::Waiting { events: vec!["ok".into(), "again".into()], deadline });
 
     let view = world.view("r").await;
     assert_eq!((view.status, &*view.state, &*view.revision), (RunStatus::Waiting, "/states/wait", "test/1"));
     assert_eq!((view.events, view.deadline), (vec!["ok".into(), "again".into()], deadline));
-    let visits = vec![("/states/begin".to_owned(), 1), ("/states/wait".to_owned(), 1)];
+    let visits = vec![("/states/begin".into(), 1), ("/states/wait".into(), 1)];
     assert_eq!((view.visits, view.input, view.data, view.result), (visits, value!(1), value!(2), None));
     assert_eq!(view.results.get("/states/begin"), Some(&value!(2)));
     assert_eq!((view.document, view.attachment), (waiting(), value!({ "tasks": "tasks.toml" })));
@@ -178,20 +179,18 @@ async fn runs_are_listed_by_status_in_pages() {
     let engine = world.engine();
     for number in 0..5 {
         let document = if number % 2 == 0 { chain(1) } else { waiting() };
-        let mut run = engine.start(Start::new(document, value!(1)).id(format!("r{number}"))).await.unwrap();
-        run.drive(Drive::new().without_timers()).await.unwrap();
+        let mut run =
+            engine.start(Start::new(document, value!(1)).with_id(format!("r{number}"))).await.unwrap();
+        let _ = run.drive_with(Drive::new().without_timers()).await.unwrap();
     }
     let list = async |query: RunsQuery| {
-        let page = runs(&world.storage, query).await.unwrap();
+        let page = engine.runs(query).await.unwrap();
         (page.runs.into_iter().map(|run| run.id).collect::<Vec<_>>(), page.next)
     };
-    let by = |status| RunsQuery { status: Some(status), ..RunsQuery::default() };
+    let by = |status| RunsQuery::new().with_status(status);
     assert_eq!(list(by(RunStatus::Done)).await.0, ["r0", "r2", "r4"]);
     assert_eq!(list(by(RunStatus::Waiting)).await.0, ["r1", "r3"]);
-    let (first, next) = list(RunsQuery { limit: Some(3), ..RunsQuery::default() }).await;
+    let (first, next) = list(RunsQuery::new().with_limit(3)).await;
     assert_eq!(first, ["r0", "r1", "r2"]);
-    assert_eq!(
-        list(RunsQuery { after: next, ..RunsQuery::default() }).await,
-        (vec!["r3".into(), "r4".into()], None)
-    );
+    assert_eq!(list(RunsQuery::new().after(next.unwrap())).await, (vec!["r3".into(), "r4".into()], None));
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use jaren_durable::{MemoryStorage, Storage};
 use jaren_durable_kit::faults::{Fault, Faults};
 use jaren_engine::{
-    Drive, Engine, EngineError, Failure, Record, Retries, RunView, Start, Status, TaskContext, Tasks,
+    Drive, Engine, EngineError, Failure, Record, RetryPolicy, RunFailure, RunView, Start, Status,
+    TaskContext, Tasks,
 };
 use jaren_host::{ManualClock, Timestamp};
 use jaren_json::{Value, value};
@@ -61,7 +62,7 @@ impl World {
             .add_value("flaky", "1", async |context: TaskContext, _: Value, input: Value| {
                 if context.attempt % 2 == 1 { Err(Failure::new("not yet")) } else { Ok(input) }
             })
-            .retry(Retries::times(1).backoff(Duration::ZERO, Duration::ZERO));
+            .retry(RetryPolicy::times(1).with_backoff(Duration::ZERO, Duration::ZERO));
         tasks.add_value("fail", "1", async |_: TaskContext, _: Value, _: Value| {
             Err::<Value, _>(Failure::new("boom").with_code("E1"))
         });
@@ -77,13 +78,21 @@ impl World {
     }
 
     pub(crate) async fn view(&self, run: &str) -> RunView {
-        RunView::load(&self.storage, run).await.unwrap().unwrap()
+        RunView::load(&*self.storage, run).await.unwrap().unwrap()
     }
 
     /// Starts the run `r` and drives it without staying for timers.
     pub(crate) async fn run(&self, document: &Value, input: Value) -> Result<Status, EngineError> {
-        let mut run = self.engine().start(Start::new(document.clone(), input).id("r")).await.unwrap();
-        run.drive(Drive::new().without_timers()).await
+        let mut run = self.engine().start(Start::new(document.clone(), input).with_id("r")).await.unwrap();
+        run.drive_with(Drive::new().without_timers()).await
+    }
+}
+
+/// Why the run failed, as the drive tells.
+pub(crate) fn failed(ended: Result<Status, EngineError>) -> RunFailure {
+    match ended.unwrap() {
+        Status::Failed { failure } => failure,
+        other => panic!("{other:?}"),
     }
 }
 

@@ -29,24 +29,24 @@ async fn a_run_resumes_with_its_own_version_while_the_next_one_is_there() {
     let mut before = Tasks::new();
     tax(&mut before, "1", 2.0);
     let mut run =
-        world.engine_with(before).start(Start::new(order("1"), value!(100)).id("old")).await.unwrap();
-    assert!(matches!(run.drive(Drive::new()).await.unwrap(), Status::Waiting { .. }));
+        world.engine_with(before).start(Start::new(order("1"), value!(100)).with_id("old")).await.unwrap();
+    assert!(matches!(run.drive().await.unwrap(), Status::Waiting { .. }));
 
     let mut both = Tasks::new();
     tax(&mut both, "2", 3.0).needs::<World>();
     tax(&mut both, "1", 2.0);
     let engine = world.engine_with(both);
-    engine.start(Start::new(order("2"), value!(100)).id("new")).await.unwrap();
+    engine.start(Start::new(order("2"), value!(100)).with_id("new")).await.unwrap();
     for id in ["old", "new"] {
         let _ = engine.send(id, jaren_engine::Event::new("pay", Value::Null)).await.unwrap();
     }
-    let old = engine.open("old").await.unwrap().drive(Drive::new()).await;
+    let old = engine.open("old").await.unwrap().drive().await;
     assert_eq!(old.unwrap(), done(value!(200)));
     // Only version 2 cannot do without that resource.
-    let error = engine.open("new").await.unwrap().drive(Drive::new()).await.unwrap_err();
+    let error = engine.open("new").await.unwrap().drive().await.unwrap_err();
     assert_eq!(error.code(), "JE0009");
     let lent = Drive::new().with_resources(jaren_engine::Resources::new().with(World::new()));
-    assert_eq!(engine.open("new").await.unwrap().drive(lent).await.unwrap(), done(value!(300)));
+    assert_eq!(engine.open("new").await.unwrap().drive_with(lent).await.unwrap(), done(value!(300)));
 }
 
 #[tokio::test]

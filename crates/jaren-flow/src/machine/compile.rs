@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use jaren_json::{Object, Pointer, Str, Value};
 
-use super::document;
 use super::read;
 use super::places::Places;
 use crate::defects::Defects;

@@ -83,7 +83,7 @@ impl Runs<'_> {
         let seen = Arc::clone(&trace);
         let observer = move |record: &Record| locked(&seen).extend(traced(record));
         let mut call = call(run);
-        call.drive = Drive::new().cancelled_by(cancel).observed_by(observer);
+        call.drive = Drive::new().with_cancel(cancel).with_observer(observer);
         let ended = self.workflows.run(call).await;
         let mut found = ended_value(ended);
         found.insert("saves", self.store.as_ref().map_or(Value::Null, |store| store.saves()));

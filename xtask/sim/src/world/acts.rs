@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_durable::{Batch, Retry};
-use jaren_engine::{CancellationToken, Drive, Engine, Event, Failure, Record, Start, Timers};
+use jaren_engine::{CancellationToken, Drive, Engine, Event, Failure, Record, Start};
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
 
@@ -20,7 +20,8 @@ use crate::tasks::run_name;
 pub(crate) struct Manner {
     /// By starting the run, which may exist.
     pub(crate) start: bool,
-    pub(crate) timers: Timers,
+    /// For timers.
+    pub(crate) stays: bool,
     /// How often the same handle drives again.
     pub(crate) again: usize,
     /// With another input: this must be refused.
@@ -50,8 +51,8 @@ impl World {
         };
         let life = process.life;
         let input = if manner.probes { value!("another input") } else { input.clone() };
-        let start =
-            (manner.start || manner.probes).then(|| Start::new(document.clone(), input).id(run_name(run)));
+        let start = (manner.start || manner.probes)
+            .then(|| Start::new(document.clone(), input).with_id(run_name(run)));
         let (cancel, dropped) = (CancellationToken::new(), Arc::new(Notify::new()));
         let trip = Trip {
             board: Arc::clone(&self.board),
@@ -114,7 +115,7 @@ impl World {
         let Some(process) = self.processes.get_mut(index) else { return };
         let (engine, board, life) = (process.engine.clone(), Arc::clone(&self.board), process.life);
         let n: u64 = id.strip_prefix('e').and_then(|number| number.parse().ok()).unwrap_or(0);
-        let event = Event::new(kind, value!({ "n": (number(n)), "q": (number(q)) })).id(id.clone());
+        let event = Event::new(kind, value!({ "n": (number(n)), "q": (number(q)) })).with_id(id.clone());
         let told = id.clone();
         process.sends.retain(|send| !send.is_finished());
         process.sends.push(tokio::spawn(async move {
@@ -283,12 +284,14 @@ impl Trip {
                     seen.tell(News::Told(run, *generation));
                 }
             };
-            let mut drive = Drive::new().cancelled_by(cancel.clone()).observed_by(observer);
-            drive.timers = manner.timers;
+            let mut drive = Drive::new().with_cancel(cancel.clone()).with_observer(observer);
+            if !manner.stays {
+                drive = drive.without_timers();
+            }
             let ended = tokio::select! {
                 biased;
                 () = dropped.notified() => None,
-                ended = handle.drive(drive) => Some(ended),
+                ended = handle.drive_with(drive) => Some(ended),
             };
             board.tell(News::Driven { life, run, ended, last: round == manner.again });
         }

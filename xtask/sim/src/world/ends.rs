@@ -1,6 +1,6 @@
 //! What futures report, and whether they may.
 
-use jaren_engine::{EngineError, ErrorKind, Refusal, Sent, Status};
+use jaren_engine::{EngineError, ErrorKind, Rejection, RunFailure, Sent, Status};
 
 use super::{Driving, Trouble, World};
 use crate::board::{Life, News};
@@ -66,10 +66,11 @@ impl World {
             Some(Ok(Status::Done { .. })) => Err("it is done, but not in the store".to_owned()),
             Some(Ok(Status::Interrupted)) if stopped => Ok(()),
             Some(Ok(Status::Interrupted)) => Err("it was interrupted by nobody".to_owned()),
+            Some(Ok(Status::Failed { failure })) => self.may_fail(failure),
+            Some(Ok(other)) => Err(format!("its drive ended with {other:?}")),
             Some(Err(error)) => match error.kind() {
                 ErrorKind::Fenced if writes > before || !self.judge.holds(run, life) => Ok(()),
                 ErrorKind::Fenced => Err("it was fenced by nobody".to_owned()),
-                ErrorKind::Run => self.may_fail(error),
                 ErrorKind::Changed if is_other(life) => Ok(()),
                 ErrorKind::NotFound if !self.judge.exists(run) => Ok(()),
                 // A process that was told too early reads less than it wrote; the laws are to notice it.
@@ -85,11 +86,11 @@ impl World {
     }
 
     /// A task that failed, a guard that broke, a state that was entered too often.
-    fn may_fail(&self, error: &EngineError) -> Result<(), Broken> {
-        match error.code() {
+    fn may_fail(&self, failure: &RunFailure) -> Result<(), Broken> {
+        match &*failure.code {
             "JF2006" if self.with(Trouble::Failures) => Ok(()),
             "JF2015" | "JF2016" => Ok(()),
-            _ => Err(format!("its drive failed: {error:?}")),
+            _ => Err(format!("it failed: {failure:?}")),
         }
     }
 
@@ -101,11 +102,11 @@ impl World {
     fn sent(&mut self, run: usize, id: &str, ended: Result<Sent, EngineError>) -> Result<(), Broken> {
         match ended {
             Ok(
-                Sent::Accepted { .. }
+                Sent::Stored { .. }
                 | Sent::Repeated { .. }
-                | Sent::Refused { reason: Refusal::IdTaken, .. },
+                | Sent::Rejected { reason: Rejection::IdTaken, .. },
             ) if self.judge.has_event(run, id) => Ok(()),
-            Ok(Sent::Refused { reason: Refusal::Done, .. }) if self.judge.is_done(run) => Ok(()),
+            Ok(Sent::Rejected { reason: Rejection::Done, .. }) if self.judge.is_done(run) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound && !self.judge.exists(run) => Ok(()),
             Err(error) if self.is_trouble(&error) => Ok(()),
             ended => Err(format!("run {run}: sending {id} ended with {ended:?}")),

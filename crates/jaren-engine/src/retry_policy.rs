@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use jaren_durable::Retry;
 use jaren_host::Random;
+use jaren_json::Str;
 
-use crate::failure::{Failure, Retry};
+use crate::failure::Failure;
 
 /// The pauses, unless a policy says otherwise: half a second at first, at most eight.
 const FIRST: Duration = Duration::from_millis(500);
@@ -13,16 +15,17 @@ const MOST: Duration = Duration::from_secs(8);
 /// A retry policy, declared where a task is registered ([`Registration::retry`](crate::Registration::retry)).
 ///
 /// Before retry `n` there is a pause, drawn between nothing and `first · 2^(n-1)`, at most `most` (full jitter): tasks
-/// that failed together do not come back together.
+/// that failed together do not come back together. A failure that says when to come back ([`Retry::AfterDelay`]) is
+/// believed: the drawn pause begins after its delay, whatever `most` is.
 ///
 /// ```
 /// use std::time::Duration;
-/// use jaren_engine::Retries;
+/// use jaren_engine::RetryPolicy;
 ///
-/// let policy = Retries::times(4).backoff(Duration::from_secs(1), Duration::from_secs(30)).only_codes(["busy"]);
+/// let policy = RetryPolicy::times(4).with_backoff(Duration::from_secs(1), Duration::from_secs(30)).only_codes(["busy"]);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Retries {
+pub struct RetryPolicy {
     times: u32,
     first: Duration,
     most: Duration,
@@ -33,26 +36,26 @@ pub struct Retries {
 enum After {
     Any,
     Safe,
-    Codes(Vec<String>),
+    Codes(Vec<Str>),
 }
 
-impl Retries {
+impl RetryPolicy {
     /// Up to so many more attempts after one that failed, whatever it says, unless it says
     /// [`Retry::Never`].
     pub const fn times(times: u32) -> Self {
-        Retries { times, first: FIRST, most: MOST, after: After::Any }
+        RetryPolicy { times, first: FIRST, most: MOST, after: After::Any }
     }
 
     /// With a pause of up to `first` before the first retry, up to twice as long before each further one, and never
     /// longer than `most`.
     #[must_use]
-    pub const fn backoff(mut self, first: Duration, most: Duration) -> Self {
+    pub const fn with_backoff(mut self, first: Duration, most: Duration) -> Self {
         self.first = first;
         self.most = most;
         self
     }
 
-    /// Only after failures that say [`Retry::Safe`].
+    /// Only after failures that say [`Retry::Safe`] or [`Retry::AfterDelay`].
     #[must_use]
     pub fn only_safe(mut self) -> Self {
         self.after = After::Safe;
@@ -61,7 +64,7 @@ impl Retries {
 
     /// Only after failures with one of these codes.
     #[must_use]
-    pub fn only_codes<C: Into<String>>(mut self, codes: impl IntoIterator<Item = C>) -> Self {
+    pub fn only_codes<C: Into<Str>>(mut self, codes: impl IntoIterator<Item = C>) -> Self {
         self.after = After::Codes(codes.into_iter().map(Into::into).collect());
         self
     }
@@ -79,7 +82,7 @@ impl Retries {
     pub(crate) fn pause(&self, retry: u32, failure: &Failure, random: &dyn Random) -> Option<Duration> {
         let wanted = match &self.after {
             After::Any => true,
-            After::Safe => failure.retry == Retry::Safe,
+            After::Safe => matches!(failure.retry, Retry::Safe | Retry::AfterDelay(_)),
             After::Codes(codes) => failure.code.as_ref().is_some_and(|code| codes.contains(code)),
         };
         if retry > self.times || !wanted || failure.retry == Retry::Never {
@@ -91,7 +94,12 @@ impl Retries {
         random.fill(&mut drawn);
         let most = doubled.as_millis();
         let pause = ((most + 1) * u128::from(u64::from_le_bytes(drawn))) >> 64;
-        Some(Duration::from_millis(u64::try_from(pause).unwrap_or(u64::MAX)))
+        let drawn = Duration::from_millis(u64::try_from(pause).unwrap_or(u64::MAX));
+        let asked = match failure.retry {
+            Retry::AfterDelay(delay) => delay,
+            _ => Duration::ZERO,
+        };
+        Some(asked.saturating_add(drawn))
     }
 }
 
@@ -102,7 +110,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_the_longest_and_are_drawn() {
-        let policy = Retries::times(40).backoff(Duration::from_millis(100), Duration::from_secs(1));
+        let policy = RetryPolicy::times(40).with_backoff(Duration::from_millis(100), Duration::from_secs(1));
         let (failure, random) = (Failure::new("busy"), SeededRandom::new(7));
         let mut longest = [0; 41];
         for _ in 0..500 {
@@ -117,12 +125,24 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_that_knows_when_to_come_back_is_believed() {
+        let policy = RetryPolicy::times(1).with_backoff(Duration::from_millis(10), Duration::from_millis(10));
+        let after = |delay| Failure::new("busy").with_retry(Retry::AfterDelay(delay));
+        let random = SeededRandom::new(7);
+        let minute = Duration::from_secs(60);
+        let pause = policy.clone().only_safe().pause(1, &after(minute), &random).unwrap();
+        assert!((minute..=minute + Duration::from_millis(10)).contains(&pause));
+        assert_eq!(policy.pause(2, &after(minute), &random), None);
+        assert_eq!(policy.pause(1, &after(Duration::MAX), &random), Some(Duration::MAX));
+    }
+
+    #[test]
     fn a_policy_says_after_which_failures() {
         let random = SeededRandom::new(7);
         let [unknown, safe, never] =
             [Retry::Unknown, Retry::Safe, Retry::Never].map(|retry| Failure::new("x").with_retry(retry));
-        let taken = |policy: Retries, failure: &Failure| policy.pause(1, failure, &random).is_some();
-        let any = Retries::times(1);
+        let taken = |policy: RetryPolicy, failure: &Failure| policy.pause(1, failure, &random).is_some();
+        let any = RetryPolicy::times(1);
         assert_eq!([&unknown, &safe, &never].map(|failure| taken(any.clone(), failure)), [true, true, false]);
         let only = any.clone().only_safe();
         assert_eq!(
@@ -137,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_policy_that_makes_no_sense_is_noticed() {
-        assert_eq!(Retries::times(0).defect(), None);
-        assert!(Retries::times(1).backoff(MOST, FIRST).defect().is_some());
-        assert!(Retries::times(1).only_codes([] as [&str; 0]).defect().is_some());
+        assert_eq!(RetryPolicy::times(0).defect(), None);
+        assert!(RetryPolicy::times(1).with_backoff(MOST, FIRST).defect().is_some());
+        assert!(RetryPolicy::times(1).only_codes([] as [&str; 0]).defect().is_some());
     }
 }
