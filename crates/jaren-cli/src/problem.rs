@@ -246,9 +246,7 @@ pub(crate) fn diagnostic_defect(diagnostic: &Diagnostic, source: Option<&[u8]>) 
     let place = diagnostic.place();
     let mut next = diagnostic.cause();
     while let Some(cause) = next {
-        if !diagnostic.message().contains(cause.message()) {
-            causes.push(format!("{}: {}", cause.code(), cause.message()));
-        }
+        causes.push(format!("{}: {}", cause.code(), cause.message()));
         next = cause.cause();
     }
     Defect {

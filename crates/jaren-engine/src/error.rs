@@ -162,7 +162,7 @@ impl EngineError {
 
     pub(crate) fn of_report(report: Report) -> Self {
         let first = report.first();
-        let mut message = format!("the document does not compile: {}", first.message());
+        let mut message = format!("the document does not compile: {}", first.reason());
         if !first.place().is_root() {
             message = format!("{message} at {}", first.place());
         }

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use jaren_json::{Diagnostic, Object, Pointer, Report, Str, Value};
-
-use crate::nearest::nearest;
+use jaren_json::{Diagnostic, Object, Pointer, Report, Str, Value, in_quotes, nearest};
 
 /// The defects found so far, in the order of the checks.
 #[derive(Debug, Default)]
 pub(crate) struct Defects {
     found: Vec<Diagnostic>,
+    /// How many more there were than a report keeps.
+    omitted: usize,
     suggested: usize,
 }
 
@@ -25,7 +25,11 @@ impl Defects {
     }
 
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) {
-        self.found.push(diagnostic);
+        if self.found.len() < Report::DEFECTS_MAX {
+            self.found.push(diagnostic);
+        } else {
+            self.omitted += 1;
+        }
     }
 
     /// What a message about an undeclared name may add: the declared name that was probably meant.
@@ -35,7 +39,7 @@ impl Defects {
         declared: impl Iterator<Item = &'a str>,
     ) -> String {
         let near = name.and_then(Value::as_str).and_then(|name| self.nearest(name, declared));
-        near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
+        near.map_or_else(String::new, |near| format!("; did you mean {}?", in_quotes(near)))
     }
 
     /// The declared name that was probably meant, as long as not many were looked for.
@@ -53,12 +57,13 @@ impl Defects {
 
     /// How many there are: to see whether a part of the document was sound.
     pub(crate) fn count(&self) -> usize {
-        self.found.len()
+        self.found.len() + self.omitted
     }
 
     /// Moves the defects of an embedded document here, each changed by `carry`.
     pub(crate) fn take(&mut self, inner: Defects, carry: impl FnMut(Diagnostic) -> Diagnostic) {
-        self.found.extend(inner.found.into_iter().map(carry));
+        inner.found.into_iter().map(carry).for_each(|diagnostic| self.add(diagnostic));
+        self.omitted += inner.omitted;
     }
 
     /// What was made, when there was no defect; otherwise the report, in its published order.
@@ -73,6 +78,7 @@ impl Defects {
         for diagnostic in in_order(document, found.collect()) {
             report.push(diagnostic);
         }
+        report.omit(self.omitted);
         Err(report)
     }
 
@@ -148,7 +154,8 @@ pub(crate) fn unknown_members(
     for (key, _) in object {
         if !known.contains(&key) {
             let near = defects.suggest(Some(&Value::from(key)), known.iter().copied());
-            let message = format!("{of} has no member '{key}', only {}{near}", known.join(", "));
+            let (name, known) = (in_quotes(key), known.join(", "));
+            let message = format!("{of} has no member {name}, only {known}{near}");
             defects
                 .add(Diagnostic::new(code, raw_child(pointer, key), message).with_place(pointer.child(key)));
         }

@@ -4,8 +4,7 @@ use jaren_json::{Diagnostic, Pointer, Str, Value};
 use jaren_query::{Query, Scope};
 
 use crate::defects::Defects;
-use crate::error::quote;
-use crate::guard::compile_query;
+use crate::options::Queries;
 
 /// One resolved effect of a step: `{run, with?}`.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,10 +41,8 @@ impl EffectPlan {
         match query.value(scope) {
             Ok(with) => effects.push(Effect { run: self.run.clone(), with }),
             Err(error) => {
-                let cause = Diagnostic::from(error);
-                let message =
-                    format!("effect '{}' was left out: its \"with\" failed: {}", self.run, quote(&cause));
-                errors.push(Diagnostic::new("JF2004", pointer.clone(), message).with_cause(cause));
+                let message = format!("effect '{}' was left out: its \"with\" failed", self.run);
+                errors.push(Diagnostic::new("JF2004", pointer.clone(), message).with_cause(error.into()));
             }
         }
     }
@@ -55,6 +52,7 @@ impl EffectPlan {
 pub(crate) fn compile_effects(
     list: Option<&Value>,
     pointer: &Pointer,
+    queries: &Queries,
     defects: &mut Defects,
 ) -> Vec<EffectPlan> {
     let items = match list {
@@ -81,8 +79,9 @@ pub(crate) fn compile_effects(
             None => None,
             Some(document) => {
                 let pointer = pointer.child("with");
-                compile_query(document, "JF0009", &pointer, "the \"with\" of an effect", defects)
-                    .map(|query| (query, pointer))
+                let query =
+                    queries.in_step(document, "JF0009", &pointer, "the \"with\" of an effect", defects);
+                query.map(|query| (query, pointer))
             }
         };
         plans.push(EffectPlan { run: run.clone(), with });

@@ -6,15 +6,15 @@ use jaren_json::{Diagnostic, Pointer, Str};
 
 /// What went wrong while a compiled document was driven. One word wide.
 ///
-/// The codes are the formats' own: JF2002, JF2006, JF2008, JF2010 to JF2012, JF2015 and JF2016 come from this
-/// crate; the engine adds those of a run.
+/// The codes are the formats' own. JF2001 and JF2005 are of machines, JF2010 to JF2012 of statecharts, JF2006 and JF2008
+/// of dataflows, JF2016 of workflows; the engine adds those of a run. JR0000 is a mistake of whoever calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowError(Box<Inner>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
     code: &'static str,
-    reason: String,
+    message: String,
     pointer: Option<Pointer>,
     node: Option<Str>,
     cause: Option<Diagnostic>,
@@ -22,8 +22,8 @@ struct Inner {
 
 impl FlowError {
     /// An error without a place.
-    pub(crate) fn new(code: &'static str, reason: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, reason: reason.into(), pointer: None, node: None, cause: None }))
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { code, message: message.into(), pointer: None, node: None, cause: None }))
     }
 
     /// The same error at a place in the document.
@@ -49,9 +49,14 @@ impl FlowError {
         self.0.code
     }
 
-    /// Why, without code and place.
-    pub fn reason(&self) -> &str {
-        &self.0.reason
+    /// What went wrong, without code, place and cause.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The message and what caused it, as the formats publish it between the code and the place.
+    pub fn reason(&self) -> String {
+        self.0.message.clone() + &self.cause().map(Diagnostic::quoted).unwrap_or_default()
     }
 
     /// The member of the document that failed. In a workflow's dag it points into that dag.
@@ -73,7 +78,7 @@ impl FlowError {
 /// The published composition `CODE: reason at pointer`: the message that a workflow's `catch` receives.
 impl fmt::Display for FlowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.code, self.0.reason)?;
+        write!(f, "{}: {}", self.0.code, self.reason())?;
         match &self.0.pointer {
             Some(pointer) => write!(f, " at {pointer}"),
             None => Ok(()),
@@ -98,14 +103,6 @@ pub enum SessionError<E> {
     Store(#[source] E),
 }
 
-/// A query error as the formats quote it: `CODE: reason at pointer`, the latter where it is not the whole query.
-pub(crate) fn quote(cause: &Diagnostic) -> String {
-    if cause.pointer().is_root() {
-        return format!("{}: {}", cause.code(), cause.message());
-    }
-    format!("{}: {} at {}", cause.code(), cause.message(), cause.pointer())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +110,17 @@ mod tests {
     #[test]
     fn one_word() {
         assert_eq!(size_of::<FlowError>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn what_is_published_has_the_cause_and_the_message_has_not() {
+        let at = |pointer| Pointer::parse(pointer).unwrap();
+        let cause = Diagnostic::new("JQ2002", at("/$idiv"), "'$idiv' by zero");
+        let error = FlowError::new("JF2006", "node 'q' failed").at(at("/nodes/q")).caused_by(cause);
+        assert_eq!(error.message(), "node 'q' failed");
+        assert_eq!(
+            error.to_string(),
+            "JF2006: node 'q' failed: JQ2002: '$idiv' by zero at /$idiv at /nodes/q"
+        );
     }
 }

@@ -42,11 +42,13 @@ mod defects;
 pub mod document;
 mod effect;
 mod error;
+mod format;
 pub mod graph;
 mod guard;
 pub mod lint;
+mod look;
 pub mod machine;
-mod nearest;
+mod options;
 pub mod schema;
 pub mod statechart;
 mod tasks;
@@ -54,6 +56,8 @@ pub mod workflow;
 
 pub use effect::Effect;
 pub use error::{FlowError, SessionError};
+pub use format::Format;
+pub use options::CompileOptions;
 pub use tasks::{DeclaredTasks, TaskEntry, TaskMap, TaskVersions};
 
 /// The Rust examples of the pages, compiled and run.

@@ -1,12 +1,8 @@
 //! `jaren check`: every defect of a document, whichever of the formats it is in, and warnings about one without.
 
-use jaren::flow::dag::Dag;
 use jaren::flow::lint::lint;
-use jaren::flow::machine::Machine;
-use jaren::flow::statechart::Statechart;
-use jaren::flow::workflow::Workflow;
-use jaren::flow::{DeclaredTasks, TaskVersions};
-use jaren::json::{Report, Value, value};
+use jaren::flow::{CompileOptions, DeclaredTasks, Format};
+use jaren::json::{Report, value};
 
 use crate::args;
 use crate::exit::Exit;
@@ -16,55 +12,20 @@ use crate::problem::{Defect, Problem, Source, Warnings, report_defects};
 use crate::tasks_file;
 use crate::text;
 
-/// The formats that a document can be in, told by the member that every document has.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Format {
-    Workflow,
-    Dag,
-    Statechart,
-    Machine,
-}
-
-impl Format {
-    /// The format that the document says it is in.
-    pub(crate) fn of(document: &Document) -> Result<Self, Problem> {
-        let marker = |member: &str| document.value.get(member);
-        match marker("$fsm") {
-            _ if marker("$workflow").is_some() => Ok(Self::Workflow),
-            _ if marker("$dag").is_some() => Ok(Self::Dag),
-            Some(version) if version.as_str() == Some("0.1") => Ok(Self::Machine),
-            Some(_) => Ok(Self::Statechart),
-            None => Err(unknown_format(document)),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Workflow => "workflow",
-            Self::Dag => "dag",
-            Self::Statechart => "statechart",
-            Self::Machine => "machine",
-        }
-    }
-
-    fn compile(self, document: &Value, tasks: &dyn TaskVersions) -> Result<(), Report> {
-        match self {
-            Self::Workflow => Workflow::compile(document, tasks).map(drop),
-            Self::Dag => Dag::compile(document, tasks).map(drop),
-            Self::Statechart => Statechart::compile(document).map(drop),
-            Self::Machine => Machine::compile(document).map(drop),
-        }
-    }
+/// The format that the document says it is in.
+pub(crate) fn format_of(document: &Document) -> Result<Format, Problem> {
+    Format::of(&document.value).ok_or_else(|| unknown_format(document))
 }
 
 /// Checks a document; a defect is a problem that names all of them. Warnings are none, unless the arguments are strict.
 pub(crate) fn check(arguments: &args::Check, output: &mut Output) -> Result<Exit, Problem> {
     let document = input::document(&arguments.file)?;
     let name = arguments.file.display().to_string();
-    let format = Format::of(&document)?;
+    let format = format_of(&document)?;
+    let options = CompileOptions::new();
     let checked = match &arguments.tasks {
-        Some(path) => format.compile(&document.value, &tasks_file::read(path)?.bindings),
-        None => format.compile(&document.value, &DeclaredTasks),
+        Some(path) => format.check(&document.value, &tasks_file::read(path)?.bindings, &options),
+        None => format.check(&document.value, &DeclaredTasks, &options),
     };
     checked.map_err(|report| refused(format.name(), &document, &report))?;
     let warnings = Warnings::new(&document.source, &lint(&document.value));

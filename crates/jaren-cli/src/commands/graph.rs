@@ -1,9 +1,10 @@
 //! `jaren graph`: a document as a picture, with what is active lit.
 
 use jaren::flow::graph::Graph;
+use jaren::flow::{CompileOptions, Format};
 use jaren::json::{Value, value};
 
-use super::check::{Format, refused};
+use super::check::{format_of, refused};
 use super::execute::{Execution, unknown_run};
 use crate::args::{self, Picture};
 use crate::exit::Exit;
@@ -28,10 +29,11 @@ pub(crate) async fn graph(arguments: &args::Graph, output: &mut Output) -> Resul
     let mut graph = match (&arguments.file, &view) {
         (Some(path), _) => {
             let document = input::document(path)?;
-            let format = Format::of(&document)?;
+            let format = format_of(&document)?;
             read(&document, format)?
         }
-        (None, Some(view)) => Graph::of(&view.document)
+        // A run may be of a host whose queries call what this program does not have.
+        (None, Some(view)) => Graph::of_with(&view.document, &CompileOptions::for_reading())
             .map_err(|_| Problem::new(Exit::Store, "the document that the run keeps is none"))?,
         (None, None) => return Err(Problem::new(Exit::Usage, "name a file or a run")),
     };

@@ -312,7 +312,7 @@ impl RunState {
         out: &mut Vec<Output>,
     ) -> Result<(), RunError> {
         if let Some(first) = moved.errors.into_iter().next() {
-            let error = RunError::new("JF2016", first.message()).at(first.pointer().to_string());
+            let error = RunError::new("JF2016", first.reason()).at(first.pointer().to_string());
             return Err(error.in_state(self.snapshot.active()).because(Cause::Guard(Box::new(first))));
         }
         let context = context::admit(&self.workflow, self.snapshot.context(), &moved.entered)?;

@@ -1,30 +1,38 @@
 //! Compiling a jaren-dag 0.1 document against a registry: JF0010 to JF0019.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
-use jaren_jslt::Stylesheet;
 use jaren_json::{Object, Pointer, Shape, Str, Value};
 
 use super::cycle;
 use super::plan::{Edge, Node, Plan, Work};
-use super::read::{self, DeclaredKind};
+use super::read;
 use crate::defects::Defects;
-use crate::guard::{compile_query, embedded};
+use crate::document::dag::Kind;
+use crate::options::Queries;
 use crate::tasks::{TaskEntry, TaskVersions};
 
+/// What the host of a document has: its tasks, and what it lends to queries.
+#[derive(Clone, Copy)]
+pub(crate) struct Host<'a> {
+    pub(crate) tasks: &'a dyn TaskVersions,
+    pub(crate) queries: &'a Queries,
+}
+
 /// Compiles into `defects`; a plan comes out only when the document is sound.
-pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Plan> {
+pub(super) fn check(document: &Value, host: Host<'_>, defects: &mut Defects) -> Option<Plan> {
     let before = defects.count();
     let head = read::head(document, defects)?;
     let declared = read::nodes(head, defects)?;
-    let mut wiring = Wiring::declare(declared, tasks, defects);
-    let outputs: Vec<usize> = wiring.all_of(DeclaredKind::Output);
+    let mut wiring = Wiring::declare(declared, host, defects);
+    let outputs: Vec<usize> = wiring.all_of(Kind::Output);
     if outputs.len() != 1 {
         let message = format!("a dag has exactly one output node, found {}", outputs.len());
         defects.push("JF0017", Pointer::root().child("nodes"), message);
     }
     let edges = read::edges(head, defects)?;
-    wiring.wire(edges, defects);
+    wiring.wire(edges, host.queries, defects);
     let canonical = match jaren_json::canonical(document) {
         Ok(canonical) => Str::from(canonical),
         Err(error) => {
@@ -36,7 +44,7 @@ pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut De
         return None;
     }
     let output = *outputs.first()?;
-    let task_versions = wiring.task_versions(tasks);
+    let task_versions = wiring.task_versions(host.tasks);
     let by_id = wiring.by_id.iter().map(|(id, index)| (Str::from(*id), *index)).collect();
     Some(Plan { nodes: wiring.into_nodes()?, by_id, output, task_versions, canonical })
 }
@@ -46,7 +54,7 @@ struct Wiring<'a> {
     ids: Vec<&'a str>,
     by_id: BTreeMap<&'a str, usize>,
     /// `None` for a node whose declaration was refused.
-    kinds: Vec<Option<DeclaredKind>>,
+    kinds: Vec<Option<Kind>>,
     works: Vec<Option<(Work, bool)>>,
     inbound: Vec<Vec<Edge>>,
 }
@@ -56,7 +64,7 @@ fn pointer_of(id: &str) -> Pointer {
 }
 
 impl<'a> Wiring<'a> {
-    fn declare(declared: &'a Object, tasks: &dyn TaskVersions, defects: &mut Defects) -> Self {
+    fn declare(declared: &'a Object, host: Host<'_>, defects: &mut Defects) -> Self {
         let keeps = |node: &Value| node.get("checkpoint").and_then(Value::as_bool) == Some(true);
         let durable = declared.values().iter().any(keeps);
         let mut wiring = Self {
@@ -72,7 +80,7 @@ impl<'a> Wiring<'a> {
                 None => (None, None),
                 Some((object, kind)) => {
                     let checkpoint = read::checkpoint(object, &pointer, defects);
-                    let work = work(object, kind, durable, &pointer, tasks, defects);
+                    let work = work(object, kind, durable, &pointer, host, defects);
                     (Some(kind), work.map(|work| (work, checkpoint)))
                 }
             };
@@ -89,19 +97,19 @@ impl<'a> Wiring<'a> {
         self.by_id.get(id).copied()
     }
 
-    fn kind(&self, index: usize) -> Option<DeclaredKind> {
+    fn kind(&self, index: usize) -> Option<Kind> {
         self.kinds.get(index).copied().flatten()
     }
 
-    fn all_of(&self, kind: DeclaredKind) -> Vec<usize> {
+    fn all_of(&self, kind: Kind) -> Vec<usize> {
         (0..self.kinds.len()).filter(|index| self.kind(*index) == Some(kind)).collect()
     }
 
     /// Reads the edges and checks the wiring rules and acyclicity.
-    fn wire(&mut self, edges: &[Value], defects: &mut Defects) {
+    fn wire(&mut self, edges: &[Value], queries: &Queries, defects: &mut Defects) {
         let mut ends = Vec::with_capacity(edges.len());
         for (index, item) in edges.iter().enumerate() {
-            ends.push(self.edge(index, item, defects));
+            ends.push(self.edge(index, item, queries, defects));
         }
         // A node whose edge was refused does not lack one, and an edge to nowhere may have been meant for any.
         let refused = ends.iter().zip(edges).filter(|(ends, _)| ends.is_none());
@@ -127,23 +135,29 @@ impl<'a> Wiring<'a> {
     }
 
     /// Reads one edge and adds it to the node it enters; its ends.
-    fn edge(&mut self, index: usize, item: &Value, defects: &mut Defects) -> Option<(usize, usize)> {
+    fn edge(
+        &mut self,
+        index: usize,
+        item: &Value,
+        queries: &Queries,
+        defects: &mut Defects,
+    ) -> Option<(usize, usize)> {
         let pointer = Pointer::root().child("edges").child_index(index);
         let edge = read::edge(item, &pointer, defects)?;
         let from = self.end(edge.from, "from", &pointer, defects);
         let to = self.end(edge.to, "to", &pointer, defects);
         let (from, to) = (from?, to?);
         let before = defects.count();
-        if let Some(kind @ (DeclaredKind::Input | DeclaredKind::Const)) = self.kind(to) {
-            let message = format!("nothing can flow into a node of kind {}", kind.name());
+        if let Some(kind @ (Kind::Input | Kind::Const)) = self.kind(to) {
+            let message = format!("nothing can flow into a node of kind {}", kind.word());
             defects.push("JF0015", pointer.child("to"), message);
         }
-        if self.kind(from) == Some(DeclaredKind::Output) {
+        if self.kind(from) == Some(Kind::Output) {
             defects.push("JF0015", pointer.child("from"), "nothing can flow out of the output node");
         }
         let wired = defects.count() == before;
         let select = edge.select.and_then(|select| {
-            compile_query(select, "JF0014", &pointer.child("select"), "the select", defects)
+            queries.in_step(select, "JF0014", &pointer.child("select"), "the select", defects)
         });
         if !wired {
             return None;
@@ -166,10 +180,10 @@ impl<'a> Wiring<'a> {
     /// The inbound rules of section 6.1 for one node.
     fn check_inbound(&self, index: usize, may_lack: bool, defects: &mut Defects) {
         let Some((kind, edges)) = self.kind(index).zip(self.inbound.get(index)) else { return };
-        let consumes = !matches!(kind, DeclaredKind::Input | DeclaredKind::Const);
+        let consumes = !matches!(kind, Kind::Input | Kind::Const);
         if consumes && edges.is_empty() && !may_lack {
             let id = self.ids.get(index).copied().unwrap_or_default();
-            let message = format!("a node of kind {} needs an edge into it", kind.name());
+            let message = format!("a node of kind {} needs an edge into it", kind.word());
             defects.push("JF0015", pointer_of(id), message);
         }
         if !is_ported(edges) || !consumes {
@@ -211,14 +225,19 @@ impl<'a> Wiring<'a> {
 
     fn into_nodes(self) -> Option<Vec<Node>> {
         let mut consumers: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.ids.len()];
+        let (mut sources, mut readers) = (vec![0; self.ids.len()], vec![0; self.ids.len()]);
         for (index, edges) in self.inbound.iter().enumerate() {
             for edge in edges {
-                consumers.get_mut(edge.from)?.insert(index);
+                *readers.get_mut(edge.from)? += 1;
+                if consumers.get_mut(edge.from)?.insert(index) {
+                    *sources.get_mut(index)? += 1;
+                }
             }
         }
         let mut nodes = Vec::with_capacity(self.ids.len());
-        for (((id, work), inbound), consumers) in
-            self.ids.into_iter().zip(self.works).zip(self.inbound).zip(consumers)
+        let counts = consumers.into_iter().zip(sources).zip(readers);
+        for (((id, work), inbound), ((consumers, sources), readers)) in
+            self.ids.into_iter().zip(self.works).zip(self.inbound).zip(counts)
         {
             let (work, checkpoint) = work?;
             nodes.push(Node {
@@ -229,6 +248,9 @@ impl<'a> Wiring<'a> {
                 ports: ports(&inbound),
                 inbound,
                 consumers: consumers.into_iter().collect(),
+                sources,
+                readers,
+                alone: OnceLock::new(),
             });
         }
         Some(nodes)
@@ -248,27 +270,25 @@ fn ports(edges: &[Edge]) -> Option<Shape> {
 /// What the node does; `None` when that was refused.
 fn work(
     object: &Object,
-    kind: DeclaredKind,
+    kind: Kind,
     durable: bool,
     pointer: &Pointer,
-    tasks: &dyn TaskVersions,
+    host: Host<'_>,
     defects: &mut Defects,
 ) -> Option<Work> {
     match kind {
-        DeclaredKind::Input => Some(Work::Input),
-        DeclaredKind::Output => Some(Work::Output),
-        DeclaredKind::Const => read::required(object, "value", pointer, defects).cloned().map(Work::Const),
-        DeclaredKind::Query => {
+        Kind::Input => Some(Work::Input),
+        Kind::Output => Some(Work::Output),
+        Kind::Const => read::required(object, "value", pointer, defects).cloned().map(Work::Const),
+        Kind::Query => {
             let query = read::required(object, "query", pointer, defects)?;
-            compile_query(query, "JF0014", &pointer.child("query"), "the query", defects).map(Work::Query)
+            host.queries.of_node(query, &pointer.child("query"), defects).map(Work::Query)
         }
-        DeclaredKind::Jslt => {
+        Kind::Jslt => {
             let sheet = read::required(object, "stylesheet", pointer, defects)?;
-            let compiled = Stylesheet::compile(sheet);
-            embedded(compiled, "JF0014", &pointer.child("stylesheet"), "the stylesheet", defects)
-                .map(Work::Stylesheet)
+            host.queries.stylesheet(sheet, &pointer.child("stylesheet"), defects).map(Work::Stylesheet)
         }
-        DeclaredKind::Task => task(object, durable, pointer, tasks, defects),
+        Kind::Task => task(object, durable, pointer, host, defects),
     }
 }
 
@@ -276,18 +296,18 @@ fn task(
     object: &Object,
     durable: bool,
     pointer: &Pointer,
-    tasks: &dyn TaskVersions,
+    host: Host<'_>,
     defects: &mut Defects,
 ) -> Option<Work> {
     let before = defects.count();
     let name = read::run(object, pointer, defects);
     let version = read::version(object, durable, pointer, defects);
     if let Some(name) = &name {
-        agree(name, version.as_deref(), pointer, tasks, defects);
+        agree(name, version.as_deref(), pointer, host.tasks, defects);
     }
-    let with = object
-        .get("with")
-        .and_then(|with| compile_query(with, "JF0014", &pointer.child("with"), "the \"with\"", defects));
+    let with = object.get("with").and_then(|with| {
+        host.queries.in_step(with, "JF0014", &pointer.child("with"), "the \"with\"", defects)
+    });
     (defects.count() == before).then_some(())?;
     Some(Work::Task { name: name?, version, with })
 }

@@ -11,12 +11,15 @@ mod read;
 use std::sync::Arc;
 
 use jaren_json::{CanonicalError, Diagnostic, Object, Pointer, Report, Str, Value};
-use jaren_query::{Query, Scope};
+use jaren_query::{Limits, Query, Scope};
 
-pub use self::plan::{Edge, Kind, Node};
+pub(crate) use self::compile::Host;
+pub use self::plan::{Edge, Node};
 use self::plan::{Plan, Work};
 use crate::defects::Defects;
-use crate::error::{FlowError, quote};
+pub use crate::document::dag::Kind;
+use crate::error::FlowError;
+use crate::options::{CompileOptions, Queries};
 use crate::tasks::TaskVersions;
 
 /// A compiled dag: immutable, `Send + Sync`, cheap to clone.
@@ -50,14 +53,23 @@ pub struct TaskCall {
 impl Dag {
     /// Compiles a jaren-dag 0.1 document. The report has every defect, JF0010 to JF0019.
     pub fn compile(document: &Value, tasks: &dyn TaskVersions) -> Result<Self, Report> {
+        Self::compile_with(document, tasks, &CompileOptions::new())
+    }
+
+    /// The same with options.
+    pub fn compile_with(
+        document: &Value,
+        tasks: &dyn TaskVersions,
+        options: &CompileOptions,
+    ) -> Result<Self, Report> {
         let mut defects = Defects::default();
-        let dag = Self::check(document, tasks, &mut defects);
+        let dag = Self::check(document, Host { tasks, queries: &Queries::new(options) }, &mut defects);
         defects.finish(document, dag)
     }
 
     /// Compiles into `defects`; a dag comes out only when the document is sound.
-    pub(crate) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Self> {
-        compile::check(document, tasks, defects).map(|plan| Self { plan: Arc::new(plan) })
+    pub(crate) fn check(document: &Value, host: Host<'_>, defects: &mut Defects) -> Option<Self> {
+        compile::check(document, host, defects).map(|plan| Self { plan: Arc::new(plan) })
     }
 
     /// The nodes in document order.
@@ -100,25 +112,51 @@ impl Dag {
     /// What the node reads (section 6.1): the run's input for an input node, null for a const node, otherwise what
     /// its edges deliver from `values`, which holds the nodes' values by position.
     ///
-    /// JF2006 when a `select` fails. A value that is missing reads null; schedule a node after those it waits for.
+    /// JF2006 when a `select` fails, or where all of it is larger than [`Limits::SIZE`]: values that are small in memory
+    /// may repeat each other. JR0000 where a value is missing: a node is scheduled after those that it waits for.
     pub fn scope(&self, node: usize, input: &Value, values: &[Option<Value>]) -> Result<Value, FlowError> {
         let node = self.node(node)?;
-        if let Work::Input = node.work {
-            return Ok(input.clone());
-        }
-        let Some(ports) = &node.ports else {
-            let Some(edge) = node.inbound.first() else { return Ok(Value::Null) };
-            return deliver(node, edge, values);
+        let scope = match (&node.work, &node.ports, node.inbound.first()) {
+            (Work::Input, ..) => input.clone(),
+            (_, None, None) => Value::Null,
+            (_, None, Some(edge)) => self.deliver(node, edge, values)?,
+            (_, Some(ports), _) => {
+                let delivered = node.inbound.iter().map(|edge| self.deliver(node, edge, values));
+                let delivered = delivered.collect::<Result<Vec<Value>, FlowError>>()?;
+                Object::from_shape(ports, delivered).unwrap_or_default().into()
+            }
         };
-        let delivered = node.inbound.iter().map(|edge| deliver(node, edge, values));
-        let delivered = delivered.collect::<Result<Vec<Value>, FlowError>>()?;
-        Ok(Object::from_shape(ports, delivered).unwrap_or_default().into())
+        if scope.size() > Limits::SIZE {
+            let message = format!("what flows into it has a size of more than {}", Limits::SIZE);
+            return Err(failed(node, &message));
+        }
+        Ok(scope)
+    }
+
+    /// What one edge delivers: the source's value, through `select` where there is one; nothing found is null.
+    fn deliver(&self, node: &Node, edge: &Edge, values: &[Option<Value>]) -> Result<Value, FlowError> {
+        let Some(value) = values.get(edge.from).and_then(Option::as_ref) else {
+            let from = self.plan.nodes.get(edge.from).map_or("", |from| from.id.as_str());
+            let message = format!("node '{}' waits for node '{from}', which has no value yet", node.id);
+            return Err(FlowError::new("JR0000", message).at(node.pointer.clone()).of_node(node.id.clone()));
+        };
+        let Some(select) = &edge.select else { return Ok(value.clone()) };
+        select.value(&Scope::value(value)).map(Option::unwrap_or_default).map_err(|error| {
+            let message = format!("the select on edge {} into '{}' failed", edge.index, node.id);
+            let pointer = Pointer::root().child("edges").child_index(edge.index).child("select");
+            FlowError::new("JF2006", message).at(pointer).of_node(node.id.clone()).caused_by(error.into())
+        })
     }
 
     /// Does the node's work as far as it is pure. JF2006 when its query or stylesheet fails.
     pub fn evaluate(&self, node: usize, scope: &Value) -> Result<Evaluated, FlowError> {
         let node = self.node(node)?;
-        let broken = |cause: Diagnostic| failed(node, &quote(&cause)).caused_by(cause);
+        let broken = |cause: Diagnostic| {
+            FlowError::new("JF2006", format!("node '{}' failed", node.id))
+                .at(node.pointer.clone())
+                .of_node(node.id.clone())
+                .caused_by(cause)
+        };
         let run = |query: &Query| {
             let found = query.value(&Scope::value(scope)).map_err(|error| broken(error.into()))?;
             Ok::<_, FlowError>(found.unwrap_or_default())
@@ -162,7 +200,7 @@ impl Dag {
         self.plan
             .nodes
             .get(node)
-            .ok_or_else(|| FlowError::new("JF2006", "no node of this dag has that position"))
+            .ok_or_else(|| FlowError::new("JR0000", "no node of this dag has that position"))
     }
 }
 
@@ -170,18 +208,4 @@ fn failed(node: &Node, message: &str) -> FlowError {
     FlowError::new("JF2006", format!("node '{}' failed: {message}", node.id))
         .at(node.pointer.clone())
         .of_node(node.id.clone())
-}
-
-/// What one edge delivers: the source's value, through `select` where there is one; nothing found is null.
-fn deliver(node: &Node, edge: &Edge, values: &[Option<Value>]) -> Result<Value, FlowError> {
-    const NULL: &Value = &Value::Null;
-    let value = values.get(edge.from).and_then(Option::as_ref).unwrap_or(NULL);
-    let Some(select) = &edge.select else { return Ok(value.clone()) };
-    select.value(&Scope::value(value)).map(Option::unwrap_or_default).map_err(|error| {
-        let cause = Diagnostic::from(error);
-        let reason =
-            format!("the select on edge {} into '{}' failed: {}", edge.index, node.id, quote(&cause));
-        let pointer = Pointer::root().child("edges").child_index(edge.index).child("select");
-        FlowError::new("JF2006", reason).at(pointer).of_node(node.id.clone()).caused_by(cause)
-    })
 }

@@ -1,27 +1,13 @@
 //! The compiled dag: nodes by position in document order, with what flows into them.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use jaren_jslt::Stylesheet;
 use jaren_json::{Object, Pointer, Shape, Str, Value};
 use jaren_query::Query;
 
-/// What a node does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Yields the input of the run.
-    Input,
-    /// Yields its literal value.
-    Const,
-    /// Evaluates a query over its scope.
-    Query,
-    /// Transforms its scope by a stylesheet.
-    Stylesheet,
-    /// Calls a registered handler with its scope.
-    Task,
-    /// Its scope is the result of the run.
-    Output,
-}
+use crate::document::dag::Kind;
 
 #[derive(Debug)]
 pub(super) enum Work {
@@ -44,6 +30,12 @@ pub struct Node {
     /// The names of the scope's members, when the scope is an object of ports.
     pub(super) ports: Option<Shape>,
     pub(super) consumers: Vec<usize>,
+    /// How many nodes it waits for: two edges may come from the same one.
+    pub(super) sources: usize,
+    /// How many edges deliver its value.
+    pub(super) readers: usize,
+    /// That of an object of this node's value alone.
+    pub(super) alone: OnceLock<Option<Shape>>,
 }
 
 impl Node {
@@ -58,7 +50,7 @@ impl Node {
             Work::Input => Kind::Input,
             Work::Const(_) => Kind::Const,
             Work::Query(_) => Kind::Query,
-            Work::Stylesheet(_) => Kind::Stylesheet,
+            Work::Stylesheet(_) => Kind::Jslt,
             Work::Task { .. } => Kind::Task,
             Work::Output => Kind::Output,
         }
@@ -77,6 +69,27 @@ impl Node {
     /// What flows into it, in document order of the edges.
     pub fn inbound(&self) -> &[Edge] {
         &self.inbound
+    }
+
+    /// How many nodes it waits for: two edges may come from the same one.
+    pub fn sources(&self) -> usize {
+        self.sources
+    }
+
+    /// How many edges deliver its value.
+    pub fn readers(&self) -> usize {
+        self.readers
+    }
+
+    /// The same values by node id with that of this node set. What grows alike in the runs of one dag shares its names.
+    #[must_use]
+    pub fn with_value(&self, values: &Object, value: Value) -> Object {
+        if values.is_empty()
+            && let Some(alone) = self.alone.get_or_init(|| Shape::new([&self.id]))
+        {
+            return Object::from_shape(alone, vec![value]).unwrap_or_default();
+        }
+        values.with(&self.id, value)
     }
 
     /// The nodes that wait for it, each once, in document order.

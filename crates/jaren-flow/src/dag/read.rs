@@ -3,6 +3,7 @@
 use jaren_json::{Object, Pointer, Str, Value};
 
 use crate::defects::{Defects, is_blank};
+use crate::document::dag::Kind;
 
 /// Checks the head of the document and gives its members, unless it is no dag at all.
 pub(super) fn head<'a>(document: &'a Value, defects: &mut Defects) -> Option<&'a Object> {
@@ -29,52 +30,24 @@ pub(super) fn nodes<'a>(document: &'a Object, defects: &mut Defects) -> Option<&
     nodes
 }
 
-/// The kinds of nodes that the format has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DeclaredKind {
-    Input,
-    Output,
-    Const,
-    Query,
-    Jslt,
-    Task,
-}
-
-impl DeclaredKind {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Output => "output",
-            Self::Const => "const",
-            Self::Query => "query",
-            Self::Jslt => "jslt",
-            Self::Task => "task",
-        }
-    }
-
-    fn parse(word: &str) -> Option<Self> {
-        [Self::Input, Self::Output, Self::Const, Self::Query, Self::Jslt, Self::Task]
-            .into_iter()
-            .find(|kind| kind.name() == word)
-    }
-}
-
 /// The members of a node and its kind.
 pub(super) fn node<'a>(
     declaration: &'a Value,
     pointer: &Pointer,
     defects: &mut Defects,
-) -> Option<(&'a Object, DeclaredKind)> {
+) -> Option<(&'a Object, Kind)> {
     let message = "a node is an object with a kind: input, output, const, query, jslt or task";
     let Some(object) = declaration.as_object() else {
         defects.push("JF0011", pointer.clone(), message);
         return None;
     };
-    let kind = object.get("kind").and_then(Value::as_str).and_then(DeclaredKind::parse);
+    let word = object.get("kind");
+    let kind = Kind::ALL.iter().find(|kind| word.and_then(Value::as_str) == Some(kind.word()));
     if kind.is_none() {
-        defects.push("JF0011", pointer.child("kind"), message);
+        let near = defects.suggest(word, Kind::ALL.iter().map(|kind| kind.word()));
+        defects.push("JF0011", pointer.child("kind"), format!("{message}{near}"));
     }
-    kind.map(|kind| (object, kind))
+    kind.map(|kind| (object, *kind))
 }
 
 /// Whether the node's value is kept; absent is false.

@@ -93,19 +93,28 @@ macro_rules! words {
             $($(#[$word_doc])* $variant,)*
         }
 
+        impl $name {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The word that a document has for it.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+
         impl $crate::document::member::Part for $name {
             fn read(value: &jaren_json::Value) -> Result<Self, $crate::document::DocumentError> {
-                match value.as_str() {
-                    $(Some($word) => Ok(Self::$variant),)*
-                    _ => Err($crate::document::DocumentError::new($expected, Some(value.kind()))),
-                }
+                let found = Self::ALL.iter().find(|one| value.as_str() == Some(one.word()));
+                found
+                    .copied()
+                    .ok_or_else(|| $crate::document::DocumentError::new($expected, Some(value.kind())))
             }
 
             fn write(&self) -> jaren_json::Value {
-                let word = match self {
-                    $(Self::$variant => $word,)*
-                };
-                jaren_json::Value::from(word)
+                jaren_json::Value::from(self.word())
             }
         }
     };

@@ -29,6 +29,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_json::{Report, Str, Value};
 
+use crate::format::Format;
+use crate::options::CompileOptions;
+use crate::statechart::Statechart;
+use crate::tasks::DeclaredTasks;
+
 /// What a picture of a document shows. Nodes and edges refer to each other by position; a parent comes before its
 /// children.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -124,15 +129,22 @@ impl Graph {
     /// The graph of a document in any of the formats, told by its marker; one without a marker is a machine. The report
     /// is that of the format's compiler. Tasks need not be known.
     pub fn of(document: &Value) -> Result<Self, Report> {
-        if document.get("$workflow").is_some() {
-            workflow::graph(document)
-        } else if document.get("$dag").is_some() {
-            dag::graph(document)
-        } else if document.get("$fsm").and_then(Value::as_str) == Some("0.2") {
-            states::statechart(document)
-        } else {
-            states::machine(document)
+        Self::of_with(document, &CompileOptions::new())
+    }
+
+    /// The same with options. [`CompileOptions::for_reading`] takes queries as they are.
+    pub fn of_with(document: &Value, options: &CompileOptions) -> Result<Self, Report> {
+        let format = Format::of(document).unwrap_or(Format::Machine);
+        if format == Format::Statechart {
+            return Statechart::compile_with(document, options)
+                .map(|chart| states::statechart(document, &chart));
         }
+        format.check(document, &DeclaredTasks, options)?;
+        Ok(match format {
+            Format::Workflow => workflow::graph(document),
+            Format::Dag => dag::graph(document),
+            Format::Statechart | Format::Machine => states::machine(document),
+        })
     }
 
     /// The nodes.
@@ -208,7 +220,7 @@ impl Graph {
         }
     }
 
-    /// How a text picture walks: each node after what opens it, `None` where a group closes.
+    /// How a text picture walks: each node after what opens it, and [`Visit::Leave`] where a group ends.
     fn walk(&self) -> Vec<Visit> {
         let mut children = vec![Vec::new(); self.nodes.len()];
         let mut open: Vec<Visit> = Vec::new();

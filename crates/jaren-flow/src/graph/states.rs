@@ -2,39 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use jaren_json::{Report, Value};
+use jaren_json::Value;
 
 use super::{EdgeKind, Graph, NodeKind, label};
-use crate::machine::Machine;
+use crate::document::statechart::{HistoryType, StateType, TransitionType};
+use crate::look::{holds, list, state_id, text};
 use crate::statechart::Statechart;
 
-/// The graph of a jaren-fsm 0.1 document.
-pub(super) fn machine(document: &Value) -> Result<Graph, Report> {
-    Machine::compile(document)?;
+/// The graph of a sound jaren-fsm 0.1 document.
+pub(super) fn machine(document: &Value) -> Graph {
     let mut graph = Graph::default();
     for state in list(document, "states") {
-        let id = id(state);
-        let is_final = state.get("final").and_then(Value::as_bool) == Some(true);
-        let node = graph.add(id, id, if is_final { NodeKind::Final } else { NodeKind::State }, None);
+        let Some(id) = state_id(state) else { continue };
+        let kind = if holds(state, "final") { NodeKind::Final } else { NodeKind::State };
+        let node = graph.add(id, id, kind, None);
         describe(&mut graph, node, state);
     }
-    if let Some(initial) = document.get("initial").and_then(Value::as_str).and_then(|id| graph.find(id)) {
+    if let Some(initial) = text(document, "initial").and_then(|id| graph.find(id)) {
         graph.start(None, initial);
     }
     transitions(&mut graph, document);
-    Ok(graph)
+    graph
 }
 
-/// The graph of a jaren-fsm 0.2 document.
-pub(super) fn statechart(document: &Value) -> Result<Graph, Report> {
-    let chart = Statechart::compile(document)?;
+/// The graph of a jaren-fsm 0.2 document, which `chart` is compiled from.
+pub(super) fn statechart(document: &Value, chart: &Statechart) -> Graph {
+    let states = list(document, "states").iter();
     let declared: BTreeMap<&str, &Value> =
-        list(document, "states").iter().map(|state| (id(state), state)).collect();
+        states.filter_map(|state| Some((&**state_id(state)?, state))).collect();
     let mut graph = Graph::default();
     // In tree order a parent comes first.
     for id in chart.states() {
         let Some(state) = declared.get(&**id) else { continue };
-        let parent = state.get("parent").and_then(Value::as_str).and_then(|parent| graph.find(parent));
+        let parent = text(state, "parent").and_then(|parent| graph.find(parent));
         let node = graph.add(id, id, NodeKind::State, parent);
         if let Some(parent) = parent.and_then(|parent| graph.nodes.get_mut(parent))
             && parent.kind == NodeKind::State
@@ -51,9 +51,7 @@ pub(super) fn statechart(document: &Value) -> Result<Graph, Report> {
     let initials = std::iter::once((None, document))
         .chain(chart.states().filter_map(|id| Some((graph.find(id), *declared.get(&**id)?))));
     let initials: Vec<(Option<usize>, Option<usize>)> = initials
-        .map(|(parent, scope)| {
-            (parent, scope.get("initial").and_then(Value::as_str).and_then(|id| graph.find(id)))
-        })
+        .map(|(parent, scope)| (parent, text(scope, "initial").and_then(|id| graph.find(id))))
         .collect();
     for (parent, initial) in initials {
         if let Some(initial) = initial {
@@ -61,27 +59,19 @@ pub(super) fn statechart(document: &Value) -> Result<Graph, Report> {
         }
     }
     transitions(&mut graph, document);
-    Ok(graph)
+    graph
 }
 
 /// The kind that a declaration states; the rest follows from the children.
 fn stated(state: &Value) -> Option<NodeKind> {
-    let word = |member: &str| state.get(member).and_then(Value::as_str);
-    if let Some(mode) = word("history") {
-        return Some(NodeKind::History { is_deep: mode == "deep" });
+    if let Some(mode) = text(state, "history") {
+        return Some(NodeKind::History { is_deep: mode == HistoryType::Deep.word() });
     }
-    if word("type") == Some("final") || state.get("final").and_then(Value::as_bool) == Some(true) {
+    let stated = text(state, "type");
+    if stated == Some(StateType::Final.word()) || holds(state, "final") {
         return Some(NodeKind::Final);
     }
-    (word("type") == Some("parallel")).then_some(NodeKind::Parallel)
-}
-
-fn list<'a>(document: &'a Value, member: &str) -> &'a [Value] {
-    document.get(member).and_then(Value::as_array).map_or(&[], |list| list)
-}
-
-fn id(state: &Value) -> &str {
-    state.as_str().or_else(|| state.get("id")?.as_str()).unwrap_or_default()
+    (stated == Some(StateType::Parallel.word())).then_some(NodeKind::Parallel)
 }
 
 fn describe(graph: &mut Graph, node: usize, state: &Value) {
@@ -96,7 +86,7 @@ fn transitions(graph: &mut Graph, document: &Value) {
         let end = |member| graph.find(transition.get(member)?.as_str()?);
         let (from, to) = (end("from"), end("to"));
         let (kind, trigger) = trigger(transition);
-        let is_internal = transition.get("type").and_then(Value::as_str) == Some("internal");
+        let is_internal = text(transition, "type") == Some(TransitionType::Internal.word());
         let lines = [
             Some(if is_internal { format!("{trigger} (internal)") } else { trigger }),
             label::guard(transition),
@@ -116,6 +106,6 @@ fn trigger(transition: &Value) -> (EdgeKind, String) {
     if transition.get("always").is_some() {
         return (EdgeKind::Automatic, "always".to_owned());
     }
-    let event = transition.get("event").and_then(Value::as_str);
+    let event = text(transition, "event");
     (EdgeKind::Event, event.map_or_else(|| "any event".to_owned(), ToOwned::to_owned))
 }

@@ -1,14 +1,13 @@
 //! The graphs of workflows: as their authors wrote them, not as they are lowered.
 
-use jaren_json::{Pointer, Report, Value};
+use jaren_json::{Pointer, Value};
 
 use super::{EdgeKind, Graph, NodeKind, dag, label};
-use crate::tasks::DeclaredTasks;
-use crate::workflow::Workflow;
+use crate::look::{list, text};
+use crate::workflow::Form;
 
-/// The graph of a jaren-workflow 0.2 document.
-pub(super) fn graph(document: &Value) -> Result<Graph, Report> {
-    Workflow::compile(document, &DeclaredTasks)?;
+/// The graph of a sound jaren-workflow 0.2 document.
+pub(super) fn graph(document: &Value) -> Graph {
     let mut graph = Graph::default();
     let mut scopes = vec![(document, Pointer::root(), None)];
     while let Some((scope, prefix, parent)) = scopes.pop() {
@@ -22,7 +21,7 @@ pub(super) fn graph(document: &Value) -> Result<Graph, Report> {
                 scopes.push((flow, pointer.child("flow"), Some(node)));
             }
         }
-        let initial = scope.get("initial").and_then(Value::as_str);
+        let initial = text(scope, "initial");
         if let Some(initial) = initial.and_then(|name| graph.find(prefix.child(name).as_str())) {
             graph.start(parent, initial);
         }
@@ -30,21 +29,16 @@ pub(super) fn graph(document: &Value) -> Result<Graph, Report> {
             edges(&mut graph, name, state, &prefix);
         }
     }
-    Ok(graph)
+    graph
 }
 
 fn kind(state: &Value) -> NodeKind {
-    let has = |member| state.get(member).is_some();
-    if has("flow") {
-        NodeKind::Group
-    } else if has("work") {
-        NodeKind::Work
-    } else if has("choose") {
-        NodeKind::Choice
-    } else if has("on") {
-        NodeKind::Wait
-    } else {
-        NodeKind::Final
+    match Form::ALL.into_iter().find(|form| state.get(form.name()).is_some()) {
+        Some(Form::Flow) => NodeKind::Group,
+        Some(Form::Work) => NodeKind::Work,
+        Some(Form::Choose) => NodeKind::Choice,
+        Some(Form::On) => NodeKind::Wait,
+        Some(Form::Final) | None => NodeKind::Final,
     }
 }
 
@@ -72,8 +66,7 @@ fn describe(graph: &mut Graph, node: usize, state: &Value, pointer: &Pointer) {
 fn edges(graph: &mut Graph, name: &str, state: &Value, prefix: &Pointer) {
     let from = graph.find(prefix.child(name).as_str());
     let mut connect = |holder: &Value, member: &str, kind: EdgeKind, label: Vec<String>| {
-        let to = holder.get(member).and_then(Value::as_str);
-        let to = to.and_then(|name| graph.find(prefix.child(name).as_str()));
+        let to = text(holder, member).and_then(|name| graph.find(prefix.child(name).as_str()));
         graph.connect(from, to, kind, label);
     };
     for branch in list(state, "choose") {
@@ -81,7 +74,7 @@ fn edges(graph: &mut Graph, name: &str, state: &Value, prefix: &Pointer) {
     }
     connect(state, "otherwise", EdgeKind::Automatic, vec!["otherwise".to_owned()]);
     for answer in list(state, "on") {
-        let event = answer.get("event").and_then(Value::as_str).map(ToOwned::to_owned);
+        let event = text(answer, "event").map(ToOwned::to_owned);
         connect(answer, "to", EdgeKind::Event, event.into_iter().chain(label::guard(answer)).collect());
     }
     if let Some(after) = state.get("after") {
@@ -90,8 +83,4 @@ fn edges(graph: &mut Graph, name: &str, state: &Value, prefix: &Pointer) {
     }
     connect(state, "then", EdgeKind::Automatic, Vec::new());
     connect(state, "catch", EdgeKind::Failure, vec!["failed".to_owned()]);
-}
-
-fn list<'a>(state: &'a Value, member: &str) -> &'a [Value] {
-    state.get(member).and_then(Value::as_array).map_or(&[], |list| list)
 }

@@ -2,38 +2,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jaren_json::{Object, Pointer, Value};
+use jaren_json::{Pointer, Value};
 
-use super::STEP;
-use super::query::{Scope, query};
-use crate::defects::Defects;
+use super::query::{Members, Scope, query};
+use super::{STEP, Warnings};
+use crate::document::statechart::StateType;
+use crate::look::{holds, list, state_id, text};
 
-const SCOPE: &Scope<'static> = &[(&[], &STEP)];
-
-pub(super) fn lint(document: &Value, warnings: &mut Defects) {
-    let list = |member: &str| document.get(member).and_then(Value::as_array).map_or(&[][..], |list| list);
-    let (states, transitions) = (list("states"), list("transitions"));
+pub(super) fn lint(document: &Value, warnings: &mut Warnings) {
+    let (states, transitions) = (list(document, "states"), list(document, "transitions"));
+    let members = Members::from_iter(STEP);
+    let scope: &Scope<'_> = &[(&[], &members)];
     for (index, state) in states.iter().enumerate() {
         let pointer = Pointer::root().child("states").child_index(index);
-        effects(state, "entry", &pointer, warnings);
-        effects(state, "exit", &pointer, warnings);
+        effects(state, "entry", &pointer, scope, warnings);
+        effects(state, "exit", &pointer, scope, warnings);
     }
     for (index, transition) in transitions.iter().enumerate() {
         let pointer = Pointer::root().child("transitions").child_index(index);
-        query(transition.get("guard"), &pointer.child("guard"), SCOPE, warnings);
-        effects(transition, "effects", &pointer, warnings);
+        query(transition.get("guard"), &pointer.child("guard"), scope, warnings);
+        effects(transition, "effects", &pointer, scope, warnings);
     }
     shadowed(transitions, warnings);
-    if let Some(initial) = document.get("initial").and_then(Value::as_str) {
+    if let Some(initial) = text(document, "initial") {
         unreached(initial, states, transitions, warnings);
     }
 }
 
-fn effects(of: &Value, member: &str, pointer: &Pointer, warnings: &mut Defects) {
-    let effects = of.get(member).and_then(Value::as_array);
-    for (index, effect) in effects.into_iter().flatten().enumerate() {
+fn effects(of: &Value, member: &str, pointer: &Pointer, scope: &Scope<'_>, warnings: &mut Warnings) {
+    for (index, effect) in list(of, member).iter().enumerate() {
         let pointer = pointer.child(member).child_index(index).child("with");
-        query(effect.get("with"), &pointer, SCOPE, warnings);
+        query(effect.get("with"), &pointer, scope, warnings);
     }
 }
 
@@ -46,23 +45,21 @@ enum Trigger<'a> {
 }
 
 impl<'a> Trigger<'a> {
-    fn of(transition: &'a Object) -> Option<Self> {
-        let holds = |member: &str| transition.get(member).and_then(Value::as_bool) == Some(true);
+    fn of(transition: &'a Value) -> Option<Self> {
         match transition.get("after") {
             Some(_) => None,
-            None if holds("done") => Some(Self::Done),
-            None if holds("always") => Some(Self::Always),
-            None => Some(Self::Event(transition.get("event").and_then(Value::as_str))),
+            None if holds(transition, "done") => Some(Self::Done),
+            None if holds(transition, "always") => Some(Self::Always),
+            None => Some(Self::Event(text(transition, "event"))),
         }
     }
 }
 
 /// Warns of transitions behind one of the same source without a guard.
-fn shadowed(transitions: &[Value], warnings: &mut Defects) {
+fn shadowed(transitions: &[Value], warnings: &mut Warnings) {
     let mut taken = BTreeMap::new();
     for (index, transition) in transitions.iter().enumerate() {
-        let Some(transition) = transition.as_object() else { continue };
-        let from = transition.get("from").and_then(Value::as_str);
+        let from = text(transition, "from");
         let Some(trigger) = Trigger::of(transition) else { continue };
         let any = taken.get(&(from, Trigger::Event(None))).filter(|_| matches!(trigger, Trigger::Event(_)));
         if let Some(by) = any.or_else(|| taken.get(&(from, trigger))) {
@@ -85,14 +82,11 @@ struct Tree<'a> {
 }
 
 /// Warns of states that no way from the initial one enters. What a history remembers was entered before.
-fn unreached(initial: &str, states: &[Value], transitions: &[Value], warnings: &mut Defects) {
-    let id = |state: &'_ Value| state.as_str().or_else(|| state.get("id")?.as_str()).map(str::to_owned);
-    let ids: Vec<Option<String>> = states.iter().map(id).collect();
-    let tree = Tree::of(states, &ids);
+fn unreached(initial: &str, states: &[Value], transitions: &[Value], warnings: &mut Warnings) {
+    let tree = Tree::of(states);
     let mut ways: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for transition in transitions {
-        let end = |member: &str| transition.get(member).and_then(Value::as_str);
-        if let Some((from, to)) = end("from").zip(end("to")) {
+        if let Some((from, to)) = text(transition, "from").zip(text(transition, "to")) {
             ways.entry(from).or_default().push(to);
         }
     }
@@ -105,8 +99,8 @@ fn unreached(initial: &str, states: &[Value], transitions: &[Value], warnings: &
             waiting.extend(tree.with.get(state).into_iter().flatten());
         }
     }
-    for (index, id) in ids.iter().enumerate() {
-        if let Some(id) = id.as_deref().filter(|id| !entered.contains(id)) {
+    for (index, state) in states.iter().enumerate() {
+        if let Some(id) = state_id(state).filter(|id| !entered.contains(&***id)) {
             let message = format!("no way from the initial state enters the state '{id}'");
             warnings.push("JL0003", Pointer::root().child("states").child_index(index), message);
         }
@@ -114,23 +108,21 @@ fn unreached(initial: &str, states: &[Value], transitions: &[Value], warnings: &
 }
 
 impl<'a> Tree<'a> {
-    fn of(states: &'a [Value], ids: &'a [Option<String>]) -> Self {
+    fn of(states: &'a [Value]) -> Self {
         let mut tree = Self::default();
         let mut children: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (state, id) in states.iter().zip(ids) {
-            let (Some(id), Some(parent)) = (id, state.get("parent").and_then(Value::as_str)) else {
-                continue;
-            };
+        for state in states {
+            let (Some(id), Some(parent)) = (state_id(state), text(state, "parent")) else { continue };
             tree.parents.insert(id, parent);
             if state.get("history").is_none() {
                 children.entry(parent).or_default().push(id);
             }
         }
-        for (state, id) in states.iter().zip(ids) {
-            let Some(id) = id else { continue };
-            let with = match state.get("initial").and_then(Value::as_str) {
+        for state in states {
+            let Some(id) = state_id(state) else { continue };
+            let with = match text(state, "initial") {
                 Some(initial) => vec![initial],
-                None if state.get("type").and_then(Value::as_str) == Some("parallel") => {
+                None if text(state, "type") == Some(StateType::Parallel.word()) => {
                     children.remove(id.as_str()).unwrap_or_default()
                 }
                 None => Vec::new(),

@@ -30,9 +30,11 @@ mod dag;
 mod query;
 mod workflow;
 
-use jaren_json::{Diagnostic, Value};
+use jaren_json::{Diagnostic, Pointer, Value};
 
 use crate::defects::Defects;
+use crate::format::Format;
+use crate::options::{CompileOptions, Queries};
 
 /// What is read by the queries of machines and charts.
 const STEP: [&str; 4] = ["state", "event", "payload", "context"];
@@ -40,14 +42,28 @@ const STEP: [&str; 4] = ["state", "event", "payload", "context"];
 /// The warnings about a document of any of the formats, in document order. What no compiler takes has no meaning, and
 /// there may be any warnings about it.
 pub fn lint(document: &Value) -> Vec<Diagnostic> {
-    let mut warnings = Defects::default();
-    let marker = |name: &str| document.get(name).is_some();
-    if marker("$workflow") {
-        workflow::lint(document, &mut warnings);
-    } else if marker("$dag") {
-        dag::lint(document, &mut warnings);
-    } else {
-        chart::lint(document, &mut warnings);
+    lint_with(document, &CompileOptions::new())
+}
+
+/// The same for a document that compiles with these options.
+pub fn lint_with(document: &Value, options: &CompileOptions) -> Vec<Diagnostic> {
+    let mut warnings = Warnings { found: Defects::default(), queries: Queries::new(options) };
+    match Format::of(document) {
+        Some(Format::Workflow) => workflow::lint(document, &mut warnings),
+        Some(Format::Dag) => dag::lint(document, &mut warnings),
+        Some(Format::Statechart | Format::Machine) | None => chart::lint(document, &mut warnings),
     }
-    warnings.into_sorted(document)
+    warnings.found.into_sorted(document)
+}
+
+/// The warnings so far, and what the queries of the document may name.
+struct Warnings {
+    found: Defects,
+    queries: Queries,
+}
+
+impl Warnings {
+    fn push(&mut self, code: &'static str, pointer: Pointer, message: impl Into<String>) {
+        self.found.push(code, pointer, message);
+    }
 }

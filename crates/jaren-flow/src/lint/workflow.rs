@@ -4,34 +4,36 @@ use std::collections::BTreeSet;
 
 use jaren_json::{Object, Pointer, Str, Value};
 
-use super::query::query;
-use super::{STEP, dag};
-use crate::defects::Defects;
+use super::query::{Members, query};
+use super::{STEP, Warnings, dag};
+use crate::look::{list, text};
+use crate::workflow::DEPTH_MAX;
 
-/// The members of the context, the last one for inputs only.
-const CONTEXT: [&str; 6] = ["input", "data", "event", "results", "visits", "activation"];
-/// How deep flows nest.
-const DEPTH_MAX: usize = 64;
+/// The members of the context; inputs read `activation`, too.
+const CONTEXT: [&str; 5] = ["input", "data", "event", "results", "visits"];
 
-pub(super) fn lint(document: &Value, warnings: &mut Defects) {
+pub(super) fn lint(document: &Value, warnings: &mut Warnings) {
     let flows = flows(document);
     let ids = flows.iter().flat_map(|(_, states, pointer)| states.iter().map(|(id, _)| pointer.child(id)));
     let ids: Vec<Pointer> = ids.collect();
-    let ids: Vec<&str> = ids.iter().map(Pointer::as_str).collect();
     // Results and visits are kept by the pointers of the states.
-    let guard: [(&[&str], &[&str]); 4] = [
-        (&[], &STEP),
-        (&["context"], CONTEXT.split_at(5).0),
-        (&["context", "results"], &ids),
-        (&["context", "visits"], &ids),
-    ];
-    let mut input = guard;
-    input[1].1 = &CONTEXT;
+    let ids: Members<'_> = ids.iter().map(Pointer::as_str).collect();
+    let (step, context) = (Members::from_iter(STEP), Members::from_iter(CONTEXT));
+    let with_activation: Members<'_> = CONTEXT.into_iter().chain(["activation"]).collect();
+    let scope = |context| -> [(&[&str], &Members<'_>); 4] {
+        [
+            (&[], &step),
+            (&["context"], context),
+            (&["context", "results"], &ids),
+            (&["context", "visits"], &ids),
+        ]
+    };
+    let (guard, input) = (scope(&context), scope(&with_activation));
     for (flow, states, pointer) in &flows {
         for (id, state) in *states {
             let pointer = pointer.child(id);
             for member in ["choose", "on"] {
-                let branches = state.get(member).and_then(Value::as_array).map_or(&[][..], |list| list);
+                let branches = list(state, member);
                 for (index, branch) in branches.iter().enumerate() {
                     let pointer = pointer.child(member).child_index(index).child("guard");
                     query(branch.get("guard"), &pointer, &guard, warnings);
@@ -44,7 +46,8 @@ pub(super) fn lint(document: &Value, warnings: &mut Defects) {
             if let Some(work) = state.get("work") {
                 let pointer = pointer.child("work");
                 let members = state.get("input").and_then(constructed);
-                let scope = members.as_ref().map(|members| [(&[][..], members.as_slice())]);
+                let scope: Option<[(&[&str], &Members<'_>); 1]> =
+                    members.as_ref().map(|members| [(&[][..], members)]);
                 let scope = scope.as_ref().map_or(&[][..], |scope| scope);
                 query(work.get("with"), &pointer.child("with"), scope, warnings);
                 if let Some(document) = work.get("dag") {
@@ -57,7 +60,7 @@ pub(super) fn lint(document: &Value, warnings: &mut Defects) {
 }
 
 /// The members of what a query answers, where it says so itself: `{"key": …}`.
-fn constructed(query: &Value) -> Option<Vec<&str>> {
+fn constructed(query: &Value) -> Option<Members<'_>> {
     let object = query.as_object()?;
     let is_one = !object.is_empty() && object.keys().iter().all(|name| !name.starts_with('$'));
     is_one.then(|| object.keys().iter().map(Str::as_str).collect())
@@ -81,10 +84,10 @@ fn flows(document: &Value) -> Vec<(&Value, &Object, Pointer)> {
 }
 
 /// Warns of events behind the same one without a guard.
-fn shadowed(branches: &[Value], pointer: &Pointer, warnings: &mut Defects) {
+fn shadowed(branches: &[Value], pointer: &Pointer, warnings: &mut Warnings) {
     let mut taken = BTreeSet::new();
     for (index, branch) in branches.iter().enumerate() {
-        let Some(event) = branch.get("event").and_then(Value::as_str) else { continue };
+        let Some(event) = text(branch, "event") else { continue };
         if taken.contains(event) {
             let message =
                 format!("this is never taken: the event '{event}' is taken before it, without a guard");
@@ -96,19 +99,17 @@ fn shadowed(branches: &[Value], pointer: &Pointer, warnings: &mut Defects) {
 }
 
 /// Warns of states that no way from the initial one enters.
-fn unreached(flow: &Value, states: &Object, pointer: &Pointer, warnings: &mut Defects) {
+fn unreached(flow: &Value, states: &Object, pointer: &Pointer, warnings: &mut Warnings) {
     let mut entered = BTreeSet::new();
-    let mut waiting: Vec<&str> = flow.get("initial").and_then(Value::as_str).into_iter().collect();
+    let mut waiting: Vec<&str> = text(flow, "initial").into_iter().collect();
     while let Some(id) = waiting.pop() {
         if !entered.insert(id) {
             continue;
         }
         let Some(state) = states.get(id) else { continue };
-        let one = |member: &str| state.get(member).and_then(Value::as_str);
-        waiting.extend(["then", "otherwise", "catch"].into_iter().filter_map(one));
-        let lists = ["choose", "on"].into_iter().filter_map(|member| state.get(member)?.as_array());
-        let branches = lists.flatten().chain(state.get("after"));
-        waiting.extend(branches.filter_map(|branch| branch.get("to").and_then(Value::as_str)));
+        waiting.extend(["then", "otherwise", "catch"].into_iter().filter_map(|member| text(state, member)));
+        let branches = ["choose", "on"].into_iter().flat_map(|member| list(state, member));
+        waiting.extend(branches.chain(state.get("after")).filter_map(|branch| text(branch, "to")));
     }
     for (id, _) in states.iter().filter(|(id, _)| !entered.contains(id)) {
         let message = format!("no way from the initial state of its flow enters the state '{id}'");

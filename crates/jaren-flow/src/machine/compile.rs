@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use jaren_json::{Object, Pointer, Str, Value};
 
-use super::read;
 use super::places::Places;
+use super::read;
 use crate::defects::Defects;
 use crate::effect::{EffectPlan, compile_effects};
 use crate::guard::Guard;
+use crate::options::Queries;
 
 #[derive(Debug)]
 pub(super) struct StatePlan {
@@ -72,27 +73,29 @@ struct Draft {
 }
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
-pub(super) fn check(document: &Value, defects: &mut Defects) -> Option<Plan> {
+pub(super) fn check(document: &Value, queries: &Queries, defects: &mut Defects) -> Option<Plan> {
     let before = defects.count();
     let head = read::head(document, defects)?;
     let mut draft = Draft::default();
     let items = read::list(head, "states", "JF0002", defects)?;
     for (index, item) in items.iter().enumerate() {
-        state(item, &Pointer::root().child("states").child_index(index), &mut draft, defects);
+        let pointer = Pointer::root().child("states").child_index(index);
+        state(item, &pointer, &mut draft, queries, defects);
     }
     let initial = initial(head, &draft, defects);
     let items = read::list(head, "transitions", "JF0005", defects)?;
     for (index, item) in items.iter().enumerate() {
-        transition(item, &Pointer::root().child("transitions").child_index(index), &mut draft, defects);
+        let pointer = Pointer::root().child("transitions").child_index(index);
+        transition(item, &pointer, &mut draft, queries, defects);
     }
     let Draft { states, .. } = draft;
     (defects.count() == before).then(|| Plan { places: Places::new(&states), states, initial })
 }
 
-fn state(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defects) {
+fn state(item: &Value, pointer: &Pointer, draft: &mut Draft, queries: &Queries, defects: &mut Defects) {
     let Some((id, is_final)) = read::state(item, pointer, defects) else { return };
-    let entry = compile_effects(item.get("entry"), &pointer.child("entry"), defects);
-    let exit = compile_effects(item.get("exit"), &pointer.child("exit"), defects);
+    let entry = compile_effects(item.get("entry"), &pointer.child("entry"), queries, defects);
+    let exit = compile_effects(item.get("exit"), &pointer.child("exit"), queries, defects);
     if draft.by_id.contains_key(id) {
         defects.push("JF0003", pointer.clone(), format!("another state has the id '{id}' already"));
         return;
@@ -121,7 +124,7 @@ fn initial(head: &Object, draft: &Draft, defects: &mut Defects) -> Option<usize>
     found
 }
 
-fn transition(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut Defects) {
+fn transition(item: &Value, pointer: &Pointer, draft: &mut Draft, queries: &Queries, defects: &mut Defects) {
     let Some(document) = read::transition(item, pointer, defects) else { return };
     let mut end = |id: &Str, member: &str| {
         let found = draft.by_id.get(id).copied();
@@ -133,8 +136,9 @@ fn transition(item: &Value, pointer: &Pointer, draft: &mut Draft, defects: &mut 
         found
     };
     let (from, to) = (end(document.from, "from"), end(document.to, "to"));
-    let guard = Guard::compile(document.object.get("guard"), pointer, defects);
-    let effects = compile_effects(document.object.get("effects"), &pointer.child("effects"), defects).into();
+    let guard = Guard::compile(document.object.get("guard"), pointer, queries, defects);
+    let effects =
+        compile_effects(document.object.get("effects"), &pointer.child("effects"), queries, defects).into();
     let Some((from, to)) = from.zip(to) else { return };
     if let Some(state) = draft.states.get_mut(from) {
         let event = document.event.map(|event| state.name_event(event, &mut draft.events, from));

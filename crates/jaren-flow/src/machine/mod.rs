@@ -35,6 +35,7 @@ pub use self::state::State;
 use crate::defects::Defects;
 use crate::effect::Effect;
 use crate::error::FlowError;
+use crate::options::{CompileOptions, Queries};
 
 /// A compiled machine: immutable, `Send + Sync`, cheap to clone.
 #[derive(Debug, Clone)]
@@ -69,8 +70,13 @@ pub struct StepResult<'m> {
 impl Machine {
     /// Compiles a jaren-fsm 0.1 document; its marker may be missing. The report has every defect, JF0001 to JF0009.
     pub fn compile(document: &Value) -> Result<Self, Report> {
+        Self::compile_with(document, &CompileOptions::new())
+    }
+
+    /// The same with options.
+    pub fn compile_with(document: &Value, options: &CompileOptions) -> Result<Self, Report> {
         let mut defects = Defects::default();
-        let plan = compile::check(document, &mut defects);
+        let plan = compile::check(document, &Queries::new(options), &mut defects);
         defects.finish(document, plan.map(|plan| Self { plan: Arc::new(plan) }))
     }
 

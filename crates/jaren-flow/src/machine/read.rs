@@ -3,6 +3,7 @@
 use jaren_json::{Object, Pointer, Str, Value};
 
 use crate::defects::Defects;
+use crate::look::state_id;
 
 /// Checks the head of the document: the marker may be missing, but not be another one.
 pub(super) fn head<'a>(document: &'a Value, defects: &mut Defects) -> Option<&'a Object> {
@@ -43,14 +44,7 @@ pub(super) fn state<'a>(
     pointer: &Pointer,
     defects: &mut Defects,
 ) -> Option<(&'a Str, bool)> {
-    let id = match item {
-        Value::String(id) => Some(id),
-        _ => match item.get("id") {
-            Some(Value::String(id)) => Some(id),
-            _ => None,
-        },
-    };
-    let Some(id) = id else {
+    let Some(id) = state_id(item) else {
         let message = format!("a state is an id or an object with a string \"id\", found {}", item.kind());
         defects.push("JF0002", pointer.clone(), message);
         return None;

@@ -6,18 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use jaren_json::{Diagnostic, Object, Pointer, Str, Value};
 
 use super::plan::{Kind, Plan, State, StateId, Transition};
-use super::read::{self, DeclaredType, HistoryMode, StateDocument, Trigger};
+use super::read::{self, StateDocument, Trigger};
 use crate::defects::Defects;
-use crate::effect::compile_effects;
+use crate::document::statechart::{HistoryType, StateType};
+use crate::effect::{EffectPlan, compile_effects};
 use crate::guard::Guard;
+use crate::options::Queries;
 
 const CODE: &str = "JF0020";
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
-pub(super) fn check(document: &Value, microsteps_max: u64, defects: &mut Defects) -> Option<Plan> {
+pub(super) fn check(document: &Value, queries: &Queries, defects: &mut Defects) -> Option<Plan> {
     let before = defects.count();
     let head = read::head(document, defects)?;
-    let declared = read::states(head, defects);
+    let declared = declared(read::states(head, defects), queries, defects);
     if declared.is_empty() {
         return None;
     }
@@ -40,20 +42,45 @@ pub(super) fn check(document: &Value, microsteps_max: u64, defects: &mut Defects
         transitions: Vec::with_capacity(items.len()),
         by_id,
         initial,
-        microsteps_max,
+        microsteps_max: queries.microsteps_max,
         is_automatic: false,
     };
     for (index, item) in items.iter().enumerate() {
-        let compiled = transition(item, &pointer.child_index(index), &plan, defects);
+        let compiled = transition(item, &pointer.child_index(index), &plan, queries, defects);
         if let Some(transition) = compiled {
-            index_by_source(&mut plan, index, &transition);
+            index_by_source(&mut plan, &transition);
             plan.transitions.push(transition);
         }
     }
     (defects.count() == before).then_some(plan)
 }
 
-fn index_by_source(plan: &mut Plan, index: usize, transition: &Transition) {
+/// One declaration, and its effects.
+#[derive(Debug)]
+struct Declared<'a> {
+    shape: StateDocument<'a>,
+    entry: Vec<EffectPlan>,
+    exit: Vec<EffectPlan>,
+}
+
+/// The declarations, without those that are refused.
+fn declared<'a>(items: &'a [Value], queries: &Queries, defects: &mut Defects) -> Vec<Declared<'a>> {
+    let mut seen = BTreeSet::new();
+    let mut declared = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let pointer = Pointer::root().child("states").child_index(index);
+        let Some(shape) = read::state(item, pointer, &mut seen, defects) else { continue };
+        let entry = compile_effects(shape.entry, &shape.pointer.child("entry"), queries, defects);
+        let exit = compile_effects(shape.exit, &shape.pointer.child("exit"), queries, defects);
+        declared.push(Declared { shape, entry, exit });
+    }
+    declared
+}
+
+/// Lists a transition, which is the next one of the plan, at its source.
+fn index_by_source(plan: &mut Plan, transition: &Transition) {
+    // Of a sound document that is its position in the document too, for nothing is left out.
+    let index = plan.transitions.len();
     plan.is_automatic |= matches!(transition.trigger, Trigger::Done | Trigger::Always);
     let Some(source) = plan.states.get_mut(transition.from.0) else { return };
     match transition.trigger {
@@ -64,8 +91,8 @@ fn index_by_source(plan: &mut Plan, index: usize, transition: &Transition) {
 }
 
 /// The declared states with their parents resolved. Positions are those of the declarations.
-struct Tree {
-    declared: Vec<StateDocument>,
+struct Tree<'a> {
+    declared: Vec<Declared<'a>>,
     /// `None` also where the declared parent is unusable.
     parents: Vec<Option<usize>>,
     children: Vec<Vec<usize>>,
@@ -73,13 +100,13 @@ struct Tree {
     displaced: BTreeSet<Str>,
 }
 
-impl Tree {
-    fn grow(declared: Vec<StateDocument>, defects: &mut Defects) -> Self {
+impl<'a> Tree<'a> {
+    fn grow(declared: Vec<Declared<'a>>, defects: &mut Defects) -> Self {
         let by_id: BTreeMap<&str, usize> =
-            declared.iter().enumerate().map(|(index, state)| (state.id.as_str(), index)).collect();
+            declared.iter().enumerate().map(|(index, state)| (state.shape.id.as_str(), index)).collect();
         let mut stated: Vec<Option<usize>> = declared
             .iter()
-            .map(|state| state.parent.as_ref().and_then(|parent| by_id.get(parent.as_str()).copied()))
+            .map(|state| state.shape.parent.as_ref().and_then(|parent| by_id.get(parent.as_str()).copied()))
             .collect();
         refuse_bad_parents(&declared, &mut stated, defects);
         let mut children = vec![Vec::new(); declared.len()];
@@ -91,8 +118,8 @@ impl Tree {
         let displaced = declared
             .iter()
             .zip(&stated)
-            .filter(|(state, parent)| state.parent.is_some() && parent.is_none())
-            .map(|(state, _)| state.id.clone())
+            .filter(|(state, parent)| state.shape.parent.is_some() && parent.is_none())
+            .map(|(state, _)| state.shape.id.clone())
             .collect();
         let tree = Self { declared, parents: stated, children, displaced };
         for index in 0..tree.declared.len() {
@@ -102,12 +129,12 @@ impl Tree {
     }
 
     #[expect(clippy::indexing_slicing, reason = "positions come from enumerating `declared`")]
-    fn state(&self, index: usize) -> &StateDocument {
-        &self.declared[index]
+    fn state(&self, index: usize) -> &StateDocument<'a> {
+        &self.declared[index].shape
     }
 
     fn is_history(&self, index: usize) -> bool {
-        self.state(index).declared == Some(DeclaredType::History)
+        self.state(index).declared == Some(StateType::History)
     }
 
     fn children(&self, index: usize) -> &[usize] {
@@ -119,9 +146,9 @@ impl Tree {
     }
 
     /// The type, inferred where it is not stated.
-    fn kind(&self, index: usize) -> DeclaredType {
+    fn kind(&self, index: usize) -> StateType {
         self.state(index).declared.unwrap_or_else(|| {
-            if self.ordinary(index).next().is_some() { DeclaredType::Compound } else { DeclaredType::Atomic }
+            if self.ordinary(index).next().is_some() { StateType::Compound } else { StateType::Atomic }
         })
     }
 
@@ -130,13 +157,13 @@ impl Tree {
         let state = self.state(index);
         let kind = self.kind(index);
         match kind {
-            DeclaredType::Atomic | DeclaredType::Final | DeclaredType::History => {
+            StateType::Atomic | StateType::Final | StateType::History => {
                 if !self.children(index).is_empty() {
-                    let message = format!("a state of type {} cannot have children", kind.name());
+                    let message = format!("a state of type {} cannot have children", kind.word());
                     defects.push(CODE, state.pointer.clone(), message);
                 }
             }
-            DeclaredType::Compound => {
+            StateType::Compound => {
                 let initial = state.initial.as_deref();
                 let sound = self.ordinary(index).any(|child| Some(&*self.state(child).id) == initial);
                 if !sound && !self.is_displaced(initial) {
@@ -144,27 +171,31 @@ impl Tree {
                     defects.push(CODE, state.pointer.child("initial"), message);
                 }
             }
-            DeclaredType::Parallel => {
+            StateType::Parallel => {
                 if self.ordinary(index).next().is_none() {
                     let message = "a parallel state needs at least one region";
                     defects.push(CODE, state.pointer.clone(), message);
                 }
             }
         }
-        if kind != DeclaredType::Compound
+        if kind != StateType::Compound
             && state.initial.is_some()
             && !self.is_displaced(state.initial.as_deref())
         {
-            let message = format!("only a compound state has an initial, this one is {}", kind.name());
+            let message = format!("only a compound state has an initial, this one is {}", kind.word());
             defects.push(CODE, state.pointer.child("initial"), message);
         }
-        if kind == DeclaredType::History {
+        if kind == StateType::History {
             let parentless = state.parent.is_none();
-            if parentless || state.history.is_none() || !state.entry.is_empty() || !state.exit.is_empty() {
+            if parentless || state.history.is_none() || self.has_effects(index) {
                 let message = "a history state needs a parent and \"history\": \"shallow\" or \"deep\", and has no effects";
                 defects.push(CODE, state.pointer.clone(), message);
             }
         }
+    }
+
+    fn has_effects(&self, index: usize) -> bool {
+        self.declared.get(index).is_some_and(|state| !state.entry.is_empty() || !state.exit.is_empty())
     }
 
     fn is_displaced(&self, id: Option<&str>) -> bool {
@@ -200,20 +231,20 @@ impl Tree {
             let initial = self.state(index).initial.as_deref();
             let initial = self.ordinary(index).find(|child| Some(&*self.state(*child).id) == initial);
             let kind = match self.kind(index) {
-                DeclaredType::Compound => Kind::Compound { initial: initial.map_or(own, ranked) },
-                DeclaredType::Parallel => Kind::Parallel,
-                DeclaredType::Final => Kind::Final,
-                DeclaredType::History => {
-                    Kind::History(self.state(index).history.unwrap_or(HistoryMode::Shallow))
+                StateType::Compound => Kind::Compound { initial: initial.map_or(own, ranked) },
+                StateType::Parallel => Kind::Parallel,
+                StateType::Final => Kind::Final,
+                StateType::History => {
+                    Kind::History(self.state(index).history.unwrap_or(HistoryType::Shallow))
                 }
-                DeclaredType::Atomic => Kind::Atomic,
+                StateType::Atomic => Kind::Atomic,
             };
             let (histories, children): (Vec<usize>, Vec<usize>) =
                 self.children(index).iter().partition(|child| self.is_history(**child));
             let parent = self.parents.get(index).copied().flatten().map(ranked);
             let Some(state) = self.declared.get_mut(index) else { continue };
             states.push(State {
-                id: state.id.clone(),
+                id: state.shape.id.clone(),
                 kind,
                 parent,
                 last: own,
@@ -224,7 +255,7 @@ impl Tree {
                 on_event: Vec::new(),
                 automatic: Vec::new(),
                 delayed: Vec::new(),
-                alone: Value::from([Value::String(state.id.clone())]),
+                alone: Value::from([Value::String(state.shape.id.clone())]),
             });
         }
         measure(&mut states);
@@ -245,7 +276,7 @@ fn measure(states: &mut [State]) {
 }
 
 /// Refuses undeclared parents and one parent of each cycle, and cuts the tree there.
-fn refuse_bad_parents(declared: &[StateDocument], parents: &mut [Option<usize>], defects: &mut Defects) {
+fn refuse_bad_parents(declared: &[Declared<'_>], parents: &mut [Option<usize>], defects: &mut Defects) {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         Unknown,
@@ -257,9 +288,10 @@ fn refuse_bad_parents(declared: &[StateDocument], parents: &mut [Option<usize>],
     let mut marks = vec![Mark::Unknown; declared.len()];
     let mut cyclic = Vec::new();
     for (start, state) in declared.iter().enumerate() {
+        let state = &state.shape;
         if state.parent.is_some() && parents.get(start) == Some(&None) {
             let parent = state.parent.clone().map(Value::String);
-            let near = defects.suggest(parent.as_ref(), declared.iter().map(|state| state.id.as_str()));
+            let near = defects.suggest(parent.as_ref(), declared.iter().map(|state| state.shape.id.as_str()));
             let message = format!("the parent is not a declared state{near}");
             defects.push(CODE, state.pointer.child("parent"), message);
         }
@@ -296,15 +328,16 @@ fn refuse_bad_parents(declared: &[StateDocument], parents: &mut [Option<usize>],
 }
 
 /// The id of the initial root state.
-fn initial(head: &Object, tree: &Tree, defects: &mut Defects) -> Option<Str> {
+fn initial(head: &Object, tree: &Tree<'_>, defects: &mut Defects) -> Option<Str> {
     let named = head.get("initial").and_then(Value::as_str);
     let sound = tree
         .declared
         .iter()
-        .position(|state| Some(&*state.id) == named)
+        .position(|state| Some(&*state.shape.id) == named)
         .filter(|index| tree.state(*index).parent.is_none() && !tree.is_history(*index));
     if sound.is_none() && !tree.is_displaced(named) {
-        let near = defects.suggest(head.get("initial"), tree.declared.iter().map(|state| state.id.as_str()));
+        let near =
+            defects.suggest(head.get("initial"), tree.declared.iter().map(|state| state.shape.id.as_str()));
         let message = format!("initial must name an ordinary state that has no parent{near}");
         defects.push(CODE, Pointer::root().child("initial"), message);
     }
@@ -312,7 +345,13 @@ fn initial(head: &Object, tree: &Tree, defects: &mut Defects) -> Option<Str> {
 }
 
 /// Compiles one transition against the tree; its defects are found in the reference's order.
-fn transition(item: &Value, pointer: &Pointer, plan: &Plan, defects: &mut Defects) -> Option<Transition> {
+fn transition(
+    item: &Value,
+    pointer: &Pointer,
+    plan: &Plan,
+    queries: &Queries,
+    defects: &mut Defects,
+) -> Option<Transition> {
     let endpoint = |member| item.get(member).and_then(Value::as_str).and_then(|id| plan.find(id));
     let ends = endpoint("from").zip(endpoint("to"));
     if ends.is_none() {
@@ -346,8 +385,8 @@ fn transition(item: &Value, pointer: &Pointer, plan: &Plan, defects: &mut Defect
         let message = "type is external or internal, and an internal transition stays within its source";
         defects.push(CODE, pointer.child("type"), message);
     }
-    let guard = Guard::compile(object.get("guard"), pointer, defects);
-    let effects = compile_effects(object.get("effects"), &pointer.child("effects"), defects);
+    let guard = Guard::compile(object.get("guard"), pointer, queries, defects);
+    let effects = compile_effects(object.get("effects"), &pointer.child("effects"), queries, defects);
     let (from, to) = ends?;
     let domain = if internal == Some(true) { Some(from) } else { domain(plan, from, to) };
     Some(Transition { from, to, trigger, guard, effects, domain })

@@ -22,29 +22,16 @@ use jaren_json::{Diagnostic, Report, Str, Value};
 use self::plan::Plan;
 pub use self::session::{Session, SnapshotStore};
 pub use self::snapshot::Snapshot;
-pub(crate) use self::snapshot::safe_integer;
 use self::turn::Turn;
 use crate::defects::Defects;
 use crate::effect::Effect;
 use crate::error::FlowError;
+use crate::options::{CompileOptions, Queries};
 
 /// A compiled statechart: immutable, `Send + Sync`, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Statechart {
     plan: Arc<Plan>,
-}
-
-/// How a chart is compiled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompileOptions {
-    /// The bound on automatic transitions and timers of one call; exceeding it is JF2012. At least 1 is used.
-    pub microsteps_max: u64,
-}
-
-impl Default for CompileOptions {
-    fn default() -> Self {
-        Self { microsteps_max: 1000 }
-    }
 }
 
 /// What a caller gives to one call. Absent payload and context read null.
@@ -83,19 +70,19 @@ impl Statechart {
     /// Compiles a jaren-fsm 0.2 document. The report has every defect: JF0020 for structure and references, JF0007
     /// for guards, JF0008 and JF0009 for effects.
     pub fn compile(document: &Value) -> Result<Self, Report> {
-        Self::compile_with(document, CompileOptions::default())
+        Self::compile_with(document, &CompileOptions::new())
     }
 
-    /// The same with a bound of its own.
-    pub fn compile_with(document: &Value, options: CompileOptions) -> Result<Self, Report> {
+    /// The same with options.
+    pub fn compile_with(document: &Value, options: &CompileOptions) -> Result<Self, Report> {
         let mut defects = Defects::default();
-        let chart = Self::check(document, options, &mut defects);
+        let chart = Self::check(document, &Queries::new(options), &mut defects);
         defects.finish(document, chart)
     }
 
     /// Compiles into `defects`; a chart comes out only when the document is sound.
-    pub(crate) fn check(document: &Value, options: CompileOptions, defects: &mut Defects) -> Option<Self> {
-        let plan = compile::check(document, options.microsteps_max.max(1), defects)?;
+    pub(crate) fn check(document: &Value, queries: &Queries, defects: &mut Defects) -> Option<Self> {
+        let plan = compile::check(document, queries, defects)?;
         Some(Self { plan: Arc::new(plan) })
     }
 
@@ -186,7 +173,7 @@ impl StepResult {
             let members = [
                 ("code", Value::from(error.code())),
                 ("docPath", Value::from(error.pointer().to_string())),
-                ("message", Value::from(error.message())),
+                ("message", Value::from(error.reason())),
             ];
             Value::Object(members.into_iter().collect())
         });

@@ -1,10 +1,12 @@
 //! The compiled statechart: states in tree order, so that "below" is a range, and transitions by their source.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use jaren_json::{Str, Value};
 
-use super::read::{HistoryMode, Trigger};
+use super::read::Trigger;
+use crate::document::statechart::HistoryType;
 use crate::effect::EffectPlan;
 use crate::guard::Guard;
 
@@ -18,7 +20,7 @@ pub(super) enum Kind {
     Final,
     Compound { initial: StateId },
     Parallel,
-    History(HistoryMode),
+    History(HistoryType),
 }
 
 impl Kind {
@@ -71,7 +73,7 @@ pub(super) struct Plan {
     pub(super) transitions: Vec<Transition>,
     pub(super) by_id: BTreeMap<Str, StateId>,
     pub(super) initial: StateId,
-    pub(super) microsteps_max: u64,
+    pub(super) microsteps_max: NonZeroU64,
     /// Whether any transition is `always` or `done`.
     pub(super) is_automatic: bool,
 }

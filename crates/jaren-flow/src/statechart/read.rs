@@ -1,54 +1,26 @@
 //! Reading a jaren-fsm 0.2 document: shapes only, each member typed or refused with its pointer (JF0020).
 //! What a name refers to is the compiler's business.
 
+use std::collections::BTreeSet;
+
 use jaren_json::{Object, Pointer, Str, Value};
 
 use crate::defects::{Defects, unknown_members};
-use crate::effect::{EffectPlan, compile_effects};
+use crate::document::statechart::{HistoryType, StateType};
+use crate::look::state_id;
 
 const CODE: &str = "JF0020";
 
-/// How a history state remembers (statechart format, section 3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HistoryMode {
-    /// The active children of its parent.
-    Shallow,
-    /// The active leaves below its parent.
-    Deep,
-}
-
-/// The type that a declaration states, before inference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DeclaredType {
-    Atomic,
-    Compound,
-    Parallel,
-    Final,
-    History,
-}
-
-impl DeclaredType {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Atomic => "atomic",
-            Self::Compound => "compound",
-            Self::Parallel => "parallel",
-            Self::Final => "final",
-            Self::History => "history",
-        }
-    }
-}
-
 /// One declared state.
 #[derive(Debug)]
-pub(super) struct StateDocument {
+pub(super) struct StateDocument<'a> {
     pub(super) id: Str,
     pub(super) parent: Option<Str>,
     pub(super) initial: Option<Str>,
-    pub(super) declared: Option<DeclaredType>,
-    pub(super) history: Option<HistoryMode>,
-    pub(super) entry: Vec<EffectPlan>,
-    pub(super) exit: Vec<EffectPlan>,
+    pub(super) declared: Option<StateType>,
+    pub(super) history: Option<HistoryType>,
+    pub(super) entry: Option<&'a Value>,
+    pub(super) exit: Option<&'a Value>,
     pub(super) pointer: Pointer,
 }
 
@@ -72,85 +44,53 @@ pub(super) fn head<'a>(document: &'a Value, defects: &mut Defects) -> Option<&'a
     Some(object)
 }
 
-/// Reads the list of states. A declaration without an id, and the second of one id, are refused and left out.
-pub(super) fn states(document: &Object, defects: &mut Defects) -> Vec<StateDocument> {
-    let pointer = Pointer::root().child("states");
-    let items = match document.get("states") {
+/// The list of states.
+pub(super) fn states<'a>(document: &'a Object, defects: &mut Defects) -> &'a [Value] {
+    match document.get("states") {
         Some(Value::Array(items)) if !items.is_empty() => items,
         _ => {
+            let pointer = Pointer::root().child("states");
             defects.push(CODE, pointer, "states must be a list with at least one state");
-            return Vec::new();
-        }
-    };
-    let mut seen = std::collections::BTreeSet::new();
-    let mut states = Vec::with_capacity(items.len());
-    for (index, item) in items.iter().enumerate() {
-        let pointer = pointer.child_index(index);
-        let Some(id) = state_id(item) else {
-            let message =
-                format!("a state is an id or an object with a non-empty \"id\", found {}", item.kind());
-            defects.push(CODE, pointer, message);
-            continue;
-        };
-        let fresh = seen.insert(id.clone());
-        if let Some(state) = state(id.clone(), item, pointer, fresh, defects)
-            && fresh
-        {
-            states.push(state);
+            &[]
         }
     }
-    states
 }
 
-fn state_id(item: &Value) -> Option<&Str> {
-    let id = match item {
-        Value::String(id) => id,
-        Value::Object(object) => match object.get("id") {
-            Some(Value::String(id)) => id,
-            _ => return None,
-        },
-        _ => return None,
-    };
-    (!id.is_empty()).then_some(id)
-}
-
-fn state(
-    id: Str,
-    item: &Value,
+/// Reads one declaration. `seen` are the ids of those before it: the second of one id is refused.
+pub(super) fn state<'a>(
+    item: &'a Value,
     pointer: Pointer,
-    fresh: bool,
+    seen: &mut BTreeSet<Str>,
     defects: &mut Defects,
-) -> Option<StateDocument> {
+) -> Option<StateDocument<'a>> {
+    let Some(id) = state_id(item).filter(|id| !id.is_empty()).cloned() else {
+        let message = format!("a state is an id or an object with a non-empty \"id\", found {}", item.kind());
+        defects.push(CODE, pointer, message);
+        return None;
+    };
     let members = ["id", "parent", "initial", "type", "history", "final", "entry", "exit"];
     let empty = Object::default();
     let object = item.as_object().unwrap_or(&empty);
     unknown_members(defects, CODE, &pointer, object, &members, "a state");
-    if !fresh {
+    if !seen.insert(id.clone()) {
         defects.push(CODE, pointer, format!("another state has the id '{id}' already"));
         return None;
     }
     let parent = name(object, "parent", false, &pointer, defects);
     let initial = name(object, "initial", true, &pointer, defects);
-    let stated = choice(
-        object,
-        "type",
-        &[
-            ("atomic", DeclaredType::Atomic),
-            ("compound", DeclaredType::Compound),
-            ("parallel", DeclaredType::Parallel),
-            ("final", DeclaredType::Final),
-            ("history", DeclaredType::History),
-        ],
-        &pointer,
-        defects,
-    );
-    let history = choice(
-        object,
-        "history",
-        &[("shallow", HistoryMode::Shallow), ("deep", HistoryMode::Deep)],
-        &pointer,
-        defects,
-    );
+    let (declared, history) = declared(object, &pointer, defects);
+    let (entry, exit) = (item.get("entry"), item.get("exit"));
+    Some(StateDocument { id, parent, initial, declared, history, entry, exit, pointer })
+}
+
+/// The type and the memory that a declaration states.
+fn declared(
+    object: &Object,
+    pointer: &Pointer,
+    defects: &mut Defects,
+) -> (Option<StateType>, Option<HistoryType>) {
+    let stated = choice(object, "type", StateType::ALL, StateType::word, pointer, defects);
+    let history = choice(object, "history", HistoryType::ALL, HistoryType::word, pointer, defects);
     let is_final = match object.get("final") {
         None => false,
         Some(Value::Bool(is_final)) => *is_final,
@@ -161,20 +101,18 @@ fn state(
         }
     };
     let shorthand = match (history, is_final) {
-        (Some(_), _) => Some(DeclaredType::History),
-        (None, true) => Some(DeclaredType::Final),
+        (Some(_), _) => Some(StateType::History),
+        (None, true) => Some(StateType::Final),
         (None, false) => None,
     };
     let declared = stated.or(shorthand);
-    if (is_final && declared != Some(DeclaredType::Final))
-        || (history.is_some() && declared != Some(DeclaredType::History))
+    if (is_final && declared != Some(StateType::Final))
+        || (history.is_some() && declared != Some(StateType::History))
     {
         let message = "type, final and history of this state contradict each other";
         defects.push(CODE, pointer.clone(), message);
     }
-    let entry = compile_effects(object.get("entry"), &pointer.child("entry"), defects);
-    let exit = compile_effects(object.get("exit"), &pointer.child("exit"), defects);
-    Some(StateDocument { id, parent, initial, declared, history, entry, exit, pointer })
+    (declared, history)
 }
 
 /// A member that names a state.
@@ -200,17 +138,18 @@ fn name(
 fn choice<T: Copy>(
     object: &Object,
     member: &str,
-    words: &[(&str, T)],
+    all: &[T],
+    word: fn(T) -> &'static str,
     pointer: &Pointer,
     defects: &mut Defects,
 ) -> Option<T> {
     let value = object.get(member)?;
-    let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
+    let found = all.iter().copied().find(|one| value.as_str() == Some(word(*one)));
     if found.is_none() {
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let known: Vec<&str> = all.iter().map(|one| word(*one)).collect();
         defects.push(CODE, pointer.child(member), format!("{member} must be one of {}", known.join(", ")));
     }
-    found.map(|(_, meaning)| *meaning)
+    found
 }
 
 /// What makes a transition fire (statechart format, section 2).

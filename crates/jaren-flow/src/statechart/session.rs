@@ -86,9 +86,16 @@ impl<S: SnapshotStore> Session<S> {
         self.keep(result)
     }
 
-    /// Moves time and fires what is due.
+    /// Moves time and fires everything that is due. Where that is more than one call may do (JF2012), nothing has
+    /// happened: [`advance_one`](Self::advance_one) comes through.
     pub fn advance(&mut self, now: f64, step: &Step<'_>) -> Result<StepResult, SessionError<S::Error>> {
         let result = self.chart.advance(&self.state, now, step)?;
+        self.keep(result)
+    }
+
+    /// Fires at most one due timer and leaves time at its instant; moves time to `now` when none is due.
+    pub fn advance_one(&mut self, now: f64, step: &Step<'_>) -> Result<StepResult, SessionError<S::Error>> {
+        let result = self.chart.advance_one(&self.state, now, step)?;
         self.keep(result)
     }
 

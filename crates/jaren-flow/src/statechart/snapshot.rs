@@ -6,7 +6,8 @@ use std::sync::{Arc, LazyLock};
 use jaren_json::{Object, Shape, Str, Value};
 
 use super::plan::{Kind, Plan, StateId};
-use super::read::{HistoryMode, Trigger};
+use super::read::Trigger;
+use crate::document::statechart::HistoryType;
 use crate::error::FlowError;
 
 /// The largest integer that a JSON number holds exactly together with its neighbours, 2^53 - 1.
@@ -89,33 +90,64 @@ impl Snapshot {
         self.control.timers.first().map(|timer| timer.at)
     }
 
+    /// The members of the published form that differ from those of an earlier state of the same chart, with what they are
+    /// now; nothing where the two cannot be compared by their parts.
+    pub fn changes(&self, before: &Self) -> Option<Vec<(&'static str, Value)>> {
+        let (new, old) = (&*self.control, &*before.control);
+        if !Arc::ptr_eq(&self.plan, &before.plan) || !new.extra.ptr_eq(&old.extra) {
+            return None;
+        }
+        let mut changes = Vec::new();
+        if !Arc::ptr_eq(&self.control, &before.control) {
+            let differs = [
+                ("active", new.leaves != old.leaves),
+                ("history", new.history != old.history),
+                ("timers", new.timers != old.timers),
+                ("serial", new.serial != old.serial),
+                ("time", new.time.to_bits() != old.time.to_bits()),
+            ];
+            let changed = differs.into_iter().filter_map(|(name, differs)| differs.then_some(name));
+            changes.extend(changed.map(|name| (name, self.member(name))));
+        }
+        Some(changes)
+    }
+
+    /// A known member of the published form.
+    fn member(&self, name: &str) -> Value {
+        let Control { history, timers, serial, time, leaf_ids, .. } = &*self.control;
+        let id = |id: &StateId| self.plan.state(*id).id.clone();
+        match name {
+            "active" => leaf_ids.clone(),
+            "history" => {
+                let remembered = |ids: &Vec<StateId>| ids.iter().map(id).map(Value::String).collect();
+                let records = history.iter().map(|(at, ids)| (id(at), Value::Array(remembered(ids))));
+                Value::Object(records.collect())
+            }
+            "timers" => {
+                let timer = |timer: &Timer| {
+                    let members = [
+                        ("transition", number(timer.transition as u64)),
+                        ("at", Value::Number(timer.at)),
+                        ("token", number(timer.token)),
+                    ];
+                    Value::Object(members.into_iter().collect())
+                };
+                timers.iter().map(timer).collect()
+            }
+            "serial" => number(*serial),
+            _ => Value::Number(*time),
+        }
+    }
+
     /// The published form: `{active, history, timers, serial, time}`.
     pub fn to_value(&self) -> Value {
-        let Control { history, timers, serial, time, extra, leaf_ids, .. } = &*self.control;
-        let history: Object = history
-            .iter()
-            .map(|(id, remembered)| {
-                let ids = remembered.iter().map(|id| Value::String(self.plan.state(*id).id.clone()));
-                (self.plan.state(*id).id.clone(), Value::Array(ids.collect()))
+        let known = FORM.as_ref().map(|form| {
+            Object::from_shape_fn(form, |position, place| {
+                *place = form.names().get(position).map(|name| self.member(name)).unwrap_or_default();
             })
-            .collect();
-        let timers = timers.iter().map(|timer| {
-            let members = [
-                ("transition", number(timer.transition as u64)),
-                ("at", Value::Number(timer.at)),
-                ("token", number(timer.token)),
-            ];
-            Value::Object(members.into_iter().collect())
         });
-        let members = vec![
-            leaf_ids.clone(),
-            Value::Object(history),
-            Value::Array(timers.collect()),
-            number(*serial),
-            Value::Number(*time),
-        ];
-        let known = FORM.as_ref().and_then(|form| Object::from_shape(form, members)).unwrap_or_default();
-        Value::Object(extra.iter().fold(known, |form, (key, value)| form.with(key, value)))
+        let extra = self.control.extra.iter();
+        Value::Object(extra.fold(known.unwrap_or_default(), |form, (key, value)| form.with(key, value)))
     }
 }
 
@@ -139,18 +171,6 @@ pub(super) fn number(counter: u64) -> Value {
     Value::Number(counter as f64)
 }
 
-/// A JSON number as a counter.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "the value is checked to be an integer within the range"
-)]
-pub(crate) fn safe_integer(value: Option<&Value>) -> Option<u64> {
-    let number = value?.as_f64()?;
-    (number >= 0.0 && number <= SAFE_INTEGER_MAX as f64 && number.fract() == 0.0).then_some(number as u64)
-}
-
 fn invalid(reason: &str) -> FlowError {
     FlowError::new("JF2010", format!("invalid statechart snapshot: {reason}"))
 }
@@ -167,7 +187,9 @@ pub(super) fn restore(plan: &Plan, value: &Value) -> Result<Control, FlowError> 
         .ok_or_else(|| invalid("history must be an object"))?;
     let timers =
         object.get("timers").and_then(Value::as_array).ok_or_else(|| invalid("timers must be a list"))?;
-    let serial = safe_integer(object.get("serial"))
+    let serial = object
+        .get("serial")
+        .and_then(Value::as_u64)
         .ok_or_else(|| invalid("serial must be an integer, not negative"))?;
     let time = finite(object.get("time")).ok_or_else(|| invalid("time must be a number"))?;
     let history = remembered(plan, history)?;
@@ -229,8 +251,8 @@ fn remembered(plan: &Plan, history: &Object) -> Result<BTreeMap<StateId, Vec<Sta
             return Err(invalid("a history record does not belong to a history state"));
         };
         let ids = match mode {
-            HistoryMode::Deep => configuration(plan, Some(record), Some(parent)),
-            HistoryMode::Shallow => ids(plan, Some(record)).filter(|ids| {
+            HistoryType::Deep => configuration(plan, Some(record), Some(parent)),
+            HistoryType::Shallow => ids(plan, Some(record)).filter(|ids| {
                 let parent = plan.state(parent);
                 let whole = if parent.kind == Kind::Parallel { parent.children.len() } else { 1 };
                 ids.len() == whole && ids.iter().all(|id| parent.children.binary_search(id).is_ok())
@@ -256,11 +278,11 @@ fn running(plan: &Plan, timers: &[Value], active: &[StateId], serial: u64) -> Re
 }
 
 fn timer(plan: &Plan, value: &Value, active: &[StateId], serial: u64) -> Option<Timer> {
-    let transition = usize::try_from(safe_integer(value.get("transition"))?).ok()?;
+    let transition = usize::try_from(value.get("transition")?.as_u64()?).ok()?;
     let compiled = plan.transitions.get(transition)?;
     let delayed = matches!(compiled.trigger, Trigger::After(_));
     let at = finite(value.get("at"))?;
-    let token = safe_integer(value.get("token")).filter(|token| *token > 0 && *token <= serial)?;
+    let token = value.get("token").and_then(Value::as_u64).filter(|token| *token > 0 && *token <= serial)?;
     (delayed && active.binary_search(&compiled.from).is_ok()).then_some(Timer { transition, at, token })
 }
 

@@ -9,9 +9,10 @@ use jaren_query::Scope;
 
 use super::configuration::{fill, is_final, leaves, resolve_conflicts};
 use super::plan::{Kind, Plan, State, StateId, Transition};
-use super::read::{HistoryMode, Trigger};
+use super::read::Trigger;
 use super::snapshot::{Control, SAFE_INTEGER_MAX, Snapshot, Timer, sort};
 use super::{Step, StepResult};
+use crate::document::statechart::HistoryType;
 use crate::effect::{Effect, EffectPlan};
 use crate::error::FlowError;
 
@@ -47,6 +48,8 @@ pub(super) struct Turn<'p> {
     exited: Vec<StateId>,
     fired: Vec<usize>,
     microsteps: u64,
+    /// Those of the microsteps that consumed a timer.
+    timers: u64,
 }
 
 impl<'p> Turn<'p> {
@@ -60,6 +63,7 @@ impl<'p> Turn<'p> {
             exited: Vec::new(),
             fired: Vec::new(),
             microsteps: 0,
+            timers: 0,
         }
     }
 
@@ -123,6 +127,7 @@ impl<'p> Turn<'p> {
         while turn.control.timers.first().is_some_and(|timer| timer.at <= until) && !(one && consumed) {
             let timer = turn.control.timers.remove(0);
             consumed = true;
+            turn.timers += 1;
             turn.count()?;
             turn.control.time = turn.control.time.max(timer.at);
             turn.fire(Cause::Timer(timer.transition), &given)?;
@@ -136,7 +141,7 @@ impl<'p> Turn<'p> {
     }
 
     fn finish(self) -> StepResult {
-        let Self { plan, control, effects, errors, entered, exited, fired, microsteps: _ } = self;
+        let Self { plan, control, effects, errors, entered, exited, fired, microsteps: _, timers: _ } = self;
         StepResult {
             changed: !fired.is_empty(),
             is_final: is_final(plan, &control.leaves),
@@ -169,14 +174,23 @@ impl<'p> Turn<'p> {
 
     fn count(&mut self) -> Result<(), FlowError> {
         self.microsteps += 1;
-        if self.microsteps > self.plan.microsteps_max {
-            let reason = format!(
-                "more than {} automatic microsteps in one call: the chart does not settle",
-                self.plan.microsteps_max
-            );
-            return Err(FlowError::new("JF2012", reason));
+        let max = self.plan.microsteps_max.get();
+        if self.microsteps <= max {
+            return Ok(());
         }
-        Ok(())
+        // A long time without a call is no mistake of the chart.
+        Err(FlowError::new(
+            "JF2012",
+            if self.timers > 1 {
+                format!(
+                    "more than {max} microsteps in one call, {} timers that were due among them: fire these one by one \
+                     (advance_one), or move time in smaller steps",
+                    self.timers
+                )
+            } else {
+                format!("more than {max} automatic microsteps in one call: the chart does not settle")
+            },
+        ))
     }
 
     /// Selects and fires once; whether anything fired.
@@ -312,7 +326,7 @@ impl<'p> Turn<'p> {
         for id in exiting {
             let state = plan.state(*id);
             for history in &state.histories {
-                let record = if plan.state(*history).kind == Kind::History(HistoryMode::Deep) {
+                let record = if plan.state(*history).kind == Kind::History(HistoryType::Deep) {
                     plan.below(&self.control.leaves, Some(*id)).to_vec()
                 } else {
                     let is_active = |child: &StateId| active.binary_search(child).is_ok();

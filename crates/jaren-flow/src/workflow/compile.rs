@@ -8,11 +8,9 @@ use jaren_json::{Object, Pointer, Str, Value, canonical};
 use super::lower::{Draft, Drafted, Lowered, draft};
 use super::revision::fingerprint;
 use super::{LOWERING, Revisions, State, Work};
-use crate::dag::Dag;
+use crate::dag::{Dag, Host};
 use crate::defects::Defects;
-use crate::guard::compile_query;
 use crate::statechart::Statechart;
-use crate::tasks::TaskVersions;
 
 /// Everything that a compiled workflow shares.
 #[derive(Debug)]
@@ -27,10 +25,11 @@ pub(super) struct Plan {
 }
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
-pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut Defects) -> Option<Plan> {
-    let Draft { lowered, states: drafted, chart } = draft(document, defects)?;
-    let states: Vec<State> = drafted.into_iter().map(|state| compile_state(state, tasks, defects)).collect();
-    let chart = chart.filter(|_| defects.count() == 0)?;
+pub(super) fn check(document: &Value, host: Host<'_>, defects: &mut Defects) -> Option<Plan> {
+    let before = defects.count();
+    let Draft { lowered, states: drafted, chart } = draft(document, host.queries, defects)?;
+    let states: Vec<State> = drafted.into_iter().map(|state| compile_state(state, host, defects)).collect();
+    let chart = chart.filter(|_| defects.count() == before)?;
     let by_id = states.iter().enumerate().map(|(index, state)| (state.id.clone(), index)).collect();
     let mut task_versions = BTreeMap::new();
     let mut dag_revisions = BTreeMap::new();
@@ -55,11 +54,11 @@ pub(super) fn check(document: &Value, tasks: &dyn TaskVersions, defects: &mut De
     Some(Plan { lowered, chart, states, by_id, revisions, task_versions, identity })
 }
 
-fn compile_state(state: Drafted, tasks: &dyn TaskVersions, defects: &mut Defects) -> State {
+fn compile_state(state: Drafted, host: Host<'_>, defects: &mut Defects) -> State {
     let Drafted { id, pointer, form, limit, catches, input, dag } = state;
     let dag = dag.and_then(|(document, is_task)| {
         let mut inner = Defects::default();
-        let dag = Dag::check(&document, tasks, &mut inner);
+        let dag = Dag::check(&document, host, &mut inner);
         defects.take(inner, |defect| {
             let place = place(&pointer, is_task, defect.place());
             defect.with_place(place)
@@ -67,7 +66,7 @@ fn compile_state(state: Drafted, tasks: &dyn TaskVersions, defects: &mut Defects
         dag
     });
     let input = input.and_then(|input| {
-        compile_query(&input, "JF0014", &pointer.child("input"), "the input of the work", defects)
+        host.queries.in_step(&input, "JF0014", &pointer.child("input"), "the input of the work", defects)
     });
     let work = dag.map(|dag| Work { revision: fingerprint(dag.canonical()), dag, input, catches });
     State { id, pointer, form, limit, work, alone: OnceLock::new() }

@@ -8,11 +8,11 @@ use super::proof::{self, Links};
 use super::read::{self, CODE, Form, StateDocument, WorkDocument};
 use super::{DONE, ERROR, LOWERING, NEXT, event_name};
 use crate::defects::{Defects, unknown_members};
-use crate::guard::compile_query;
-use crate::statechart::{CompileOptions, Statechart};
+use crate::options::{CompileOptions, Queries};
+use crate::statechart::Statechart;
 
 /// Nested flows may be this deep.
-const DEPTH_MAX: usize = 64;
+pub(crate) const DEPTH_MAX: usize = 64;
 
 /// A lowered workflow: what the format publishes as JSON.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,8 +66,13 @@ impl Lowered {
 /// The report has every defect: JF0021 for shapes and references, JF0022 for a cycle that nothing bounds, JF0007 for
 /// guards.
 pub fn lower(document: &Value) -> Result<Lowered, Report> {
+    lower_with(document, &CompileOptions::new())
+}
+
+/// The same with options: guards may name what the host lends.
+pub fn lower_with(document: &Value, options: &CompileOptions) -> Result<Lowered, Report> {
     let mut defects = Defects::default();
-    let draft = draft(document, &mut defects);
+    let draft = draft(document, &Queries::new(options), &mut defects);
     defects.finish(document, draft.map(|draft| draft.lowered))
 }
 
@@ -93,7 +98,7 @@ pub(super) struct Drafted {
 }
 
 /// Lowers as much as is sound, into `defects`.
-pub(super) fn draft(document: &Value, defects: &mut Defects) -> Option<Draft> {
+pub(super) fn draft(document: &Value, queries: &Queries, defects: &mut Defects) -> Option<Draft> {
     if document.depth() > jaren_json::ReadOptions::DEPTH_MAX {
         let message = format!("a workflow nests at most {} deep", jaren_json::ReadOptions::DEPTH_MAX);
         defects.push(CODE, Pointer::root(), message);
@@ -122,7 +127,7 @@ pub(super) fn draft(document: &Value, defects: &mut Defects) -> Option<Draft> {
         "states": (Value::Array(walk.states.iter().cloned().collect())),
         "transitions": (Value::Array(walk.transitions.iter().map(|edge| edge.value.clone()).collect()))
     });
-    let chart = walk.chart(&fsm, defects.count() == before, defects);
+    let chart = walk.chart(&fsm, defects.count() == before, queries, defects);
     let lowered = walk.finish(document.clone(), revision, fsm);
     Some(Draft { lowered, states: walk.drafted, chart })
 }
@@ -266,16 +271,22 @@ impl Walk {
     }
 
     /// Compiles the chart when the document is sound so far, otherwise only its guards; JF0007 either way.
-    fn chart(&self, fsm: &Value, sound: bool, defects: &mut Defects) -> Option<Statechart> {
+    fn chart(
+        &self,
+        fsm: &Value,
+        sound: bool,
+        queries: &Queries,
+        defects: &mut Defects,
+    ) -> Option<Statechart> {
         let mut inner = Defects::default();
         let mut chart = None;
         if sound {
-            chart = Statechart::check(fsm, CompileOptions::default(), &mut inner);
+            chart = Statechart::check(fsm, queries, &mut inner);
         } else {
             for (index, edge) in self.transitions.iter().enumerate() {
                 let Some(guard) = edge.value.get("guard").filter(|guard| !guard.is_null()) else { continue };
                 let pointer = Pointer::root().child("transitions").child_index(index).child("guard");
-                compile_query(guard, "JF0007", &pointer, "the guard", &mut inner);
+                queries.in_step(guard, "JF0007", &pointer, "the guard", &mut inner);
             }
         }
         defects.take(inner, |defect| {

@@ -15,15 +15,17 @@ mod revision;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use jaren_json::{Diagnostic, Object, Pointer, Report, Shape, Str, Value};
+use jaren_json::{Object, Pointer, Report, Shape, Str, Value};
 use jaren_query::{Query, Scope};
 
 use self::compile::Plan;
-pub use self::lower::{Lowered, lower};
+pub(crate) use self::lower::DEPTH_MAX;
+pub use self::lower::{Lowered, lower, lower_with};
 pub use self::read::Form;
-use crate::dag::Dag;
+use crate::dag::{Dag, Host};
 use crate::defects::Defects;
-use crate::error::{FlowError, quote};
+use crate::error::FlowError;
+use crate::options::{CompileOptions, Queries};
 use crate::statechart::{Snapshot, Statechart};
 use crate::tasks::TaskVersions;
 
@@ -97,8 +99,17 @@ impl Workflow {
     /// Compiles a jaren-workflow 0.2 document. The report has every defect: those of [`lower`], JF0014 for inputs, and
     /// the defects of its dags, whose pointers lead into the dag and whose places lead into the workflow.
     pub fn compile(document: &Value, tasks: &dyn TaskVersions) -> Result<Self, Report> {
+        Self::compile_with(document, tasks, &CompileOptions::new())
+    }
+
+    /// The same with options.
+    pub fn compile_with(
+        document: &Value,
+        tasks: &dyn TaskVersions,
+        options: &CompileOptions,
+    ) -> Result<Self, Report> {
         let mut defects = Defects::default();
-        let plan = compile::check(document, tasks, &mut defects);
+        let plan = compile::check(document, Host { tasks, queries: &Queries::new(options) }, &mut defects);
         defects.finish(document, plan.map(|plan| Self { plan: Arc::new(plan) }))
     }
 
@@ -198,9 +209,9 @@ impl Workflow {
             ("context", context),
         ];
         query.value(&Scope::record(&parts)).map(Option::unwrap_or_default).map_err(|error| {
-            let cause = Diagnostic::from(error);
-            let reason = format!("the input of the work failed: {}", quote(&cause));
-            FlowError::new("JF2016", reason).at(state.pointer.child("input")).caused_by(cause)
+            FlowError::new("JF2016", "the input of the work failed")
+                .at(state.pointer.child("input"))
+                .caused_by(error.into())
         })
     }
 

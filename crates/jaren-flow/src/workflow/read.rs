@@ -3,7 +3,6 @@
 use jaren_json::{Diagnostic, Object, Pointer, Str, Value};
 
 use crate::defects::{Defects, nonblank, unknown_members};
-use crate::statechart::safe_integer;
 
 pub(super) const CODE: &str = "JF0021";
 
@@ -99,8 +98,8 @@ pub(super) fn state<'a>(
     unknown_members(defects, CODE, pointer, object, form.members(), &of);
     let limit = match object.get("limit") {
         None => None,
-        limit => {
-            let limit = safe_integer(limit).filter(|limit| *limit > 0);
+        Some(limit) => {
+            let limit = limit.as_u64().filter(|limit| *limit > 0);
             if limit.is_none() {
                 let message = "limit must be a positive integer";
                 defects.push(CODE, pointer.child("limit"), message);

@@ -5,8 +5,11 @@
 mod chart;
 mod reading;
 
+use std::num::NonZeroU64;
+
+use jaren_flow::CompileOptions;
 use jaren_flow::FlowError;
-use jaren_flow::statechart::{CompileOptions, Snapshot, Statechart, Step, StepResult};
+use jaren_flow::statechart::{Snapshot, Statechart, Step, StepResult};
 use jaren_json::{Value, value};
 
 use crate::chart::{Draw, chart, event};
@@ -110,8 +113,8 @@ fn without_messages(result: &Value) -> Value {
 fn compare(seed: u64, broken: Option<Broken>) -> Outcome {
     let draw = &mut Draw(seed);
     let document = chart(draw);
-    let options = CompileOptions { microsteps_max: MICROSTEPS_MAX as u64 };
-    let chart = Statechart::compile_with(&document, options)
+    let options = CompileOptions::new().microsteps_max(NonZeroU64::new(MICROSTEPS_MAX as u64).unwrap());
+    let chart = Statechart::compile_with(&document, &options)
         .unwrap_or_else(|report| panic!("{document}: {report:?}"));
     let mut both = Both { chart, reading: Reading::new(&document, MICROSTEPS_MAX, broken), at: None };
     let (mut time, mut changes) = (0.0, 0);

@@ -2,7 +2,10 @@
 
 mod session;
 
-use jaren_flow::statechart::{CompileOptions, Snapshot, Statechart, Step, StepResult};
+use std::num::NonZeroU64;
+
+use jaren_flow::CompileOptions;
+use jaren_flow::statechart::{Snapshot, Statechart, Step, StepResult};
 use jaren_flow::{Effect, FlowError};
 use jaren_json::{Array, ObjectBuilder, Str, Value, value};
 
@@ -17,7 +20,7 @@ pub(crate) fn run(case: &Case) -> Outcome {
     if case.refused.is_some() {
         return case.refused_as_expected();
     }
-    let chart = match Statechart::compile_with(case.need("document")?, options(case)) {
+    let chart = match Statechart::compile_with(case.need("document")?, &options(case)) {
         Ok(chart) => chart,
         Err(report) => return same(expected, &value!({ "error": (errors::report(&report)) }), Rules::EXACT),
     };
@@ -35,8 +38,8 @@ pub(crate) fn run(case: &Case) -> Outcome {
 }
 
 fn options(case: &Case) -> CompileOptions {
-    let bound = case.get("maxMicrosteps").and_then(Value::as_u64);
-    bound.map_or_else(CompileOptions::default, |microsteps_max| CompileOptions { microsteps_max })
+    let bound = case.get("maxMicrosteps").and_then(Value::as_u64).and_then(NonZeroU64::new);
+    bound.map_or_else(CompileOptions::new, |max| CompileOptions::new().microsteps_max(max))
 }
 
 /// What a script works on.
