@@ -7,6 +7,7 @@ use triomphe::ThinArc;
 
 use crate::Value;
 use crate::deep::{self, Extent};
+use crate::patched::{self, Changes, Patched};
 
 /// An immutable array of values, cheap to clone; it dereferences to `[Value]`.
 ///
@@ -14,16 +15,81 @@ use crate::deep::{self, Extent};
 #[derive(Clone, Default)]
 pub struct Array(Option<ArrayArc>);
 
-/// Elements with the extent of the array before them.
-pub(crate) type ArrayArc = ThinArc<Extent, Value>;
+/// The elements, with what is known of them before them.
+pub(crate) type ArrayArc = ThinArc<Header, Value>;
+
+/// What stands before an array's elements.
+pub(crate) enum Header {
+    /// The elements follow.
+    Plain(Extent),
+    /// A large array of which a few elements were changed: none follow.
+    Patched(Box<Patched>),
+}
 
 impl Array {
     /// The elements in order.
     #[inline]
     pub fn as_slice(&self) -> &[Value] {
         match &self.0 {
-            Some(arc) => &arc.slice,
+            Some(arc) => match &arc.header.header {
+                Header::Plain(_) => &arc.slice,
+                Header::Patched(patched) => patched.plain().as_slice(),
+            },
             None => &[],
+        }
+    }
+
+    /// How many elements it has.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.patched().map_or_else(|| self.as_slice().len(), Patched::len)
+    }
+
+    /// Whether it has no element.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The element at that index.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&Value> {
+        match self.patched() {
+            None => self.as_slice().get(index),
+            Some(patched) => patched.get(index),
+        }
+    }
+
+    /// The same array with other elements at some indexes; at those that have no element nothing is put.
+    ///
+    /// A large array shares its elements with the new one as a whole where few are changed: changing one of `n` costs at
+    /// most O(√n), in time and in memory, and [`diff`](crate::delta::diff) finds it as fast. The first look at such an
+    /// array as a slice costs O(n).
+    #[must_use]
+    pub fn with_each(&self, changes: impl IntoIterator<Item = (usize, Value)>) -> Self {
+        let mut changes: Changes = changes.into_iter().filter(|(index, _)| *index < self.len()).collect();
+        if changes.is_empty() {
+            return self.clone();
+        }
+        let base = match self.patched() {
+            None => self,
+            Some(patched) => patched.before(&mut changes),
+        };
+        match Patched::new(base, changes) {
+            Ok(patched) => {
+                let header = Header::Patched(Box::new(patched));
+                Self(Some(ThinArc::from_header_and_iter(header, std::iter::empty())))
+            }
+            Err(changes) => patched::plain(base, &changes),
+        }
+    }
+
+    /// The changes, where it is a large array of which a few elements were changed.
+    #[inline]
+    pub(crate) fn patched(&self) -> Option<&Patched> {
+        match &self.0.as_ref()?.header.header {
+            Header::Plain(_) => None,
+            Header::Patched(patched) => Some(patched),
         }
     }
 
@@ -43,10 +109,19 @@ impl Array {
         self.extent().depth()
     }
 
+    /// How large it is with each shared part counted wherever it stands: see [`Value::size`].
+    #[inline]
+    pub fn size(&self) -> u32 {
+        self.extent().size()
+    }
+
     #[inline]
     pub(crate) fn extent(&self) -> Extent {
         match &self.0 {
-            Some(arc) => arc.header.header,
+            Some(arc) => match &arc.header.header {
+                Header::Plain(extent) => *extent,
+                Header::Patched(patched) => patched.extent(),
+            },
             None => Extent::EMPTY,
         }
     }
@@ -57,7 +132,7 @@ impl Array {
         if elements.len() == 0 {
             return Self(None);
         }
-        Self(Some(ThinArc::from_header_and_iter(extent, elements)))
+        Self(Some(ThinArc::from_header_and_iter(Header::Plain(extent), elements)))
     }
 
     /// The shared part, leaving an empty array behind.

@@ -63,6 +63,18 @@ impl Extent {
         Self { depth: self.depth.checked_add(Self::DEPTH_ONE).unwrap_or(self.depth), ..self }
     }
 
+    /// Of this container with others in the places of some values; what is joined of them begins with [`Extent::OPEN`].
+    /// Nothing where all values have to be looked at: the deepest may be gone, or the last number that is no JSON.
+    pub(crate) fn replaced(self, gone: Self, come: Self) -> Option<Self> {
+        let inside = Self { depth: self.depth.checked_sub(Self::DEPTH_ONE)?, ..self };
+        let is_known = self.size.get() < u32::MAX
+            && (come.depth() >= inside.depth() || gone.depth() < inside.depth())
+            && (inside.is_json() || gone.is_json() || !come.is_json());
+        let size = self.size.get().checked_sub(gone.size.get())?.checked_add(come.size.get())?;
+        let size = NonZeroU32::new(size).filter(|_| is_known)?;
+        Some(Self { size, ..inside.join(come) }.around())
+    }
+
     /// Of a container of these values.
     #[inline]
     pub(crate) fn over(values: &[Value]) -> Self {

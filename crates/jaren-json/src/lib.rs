@@ -45,6 +45,7 @@ mod macros;
 mod names;
 mod number;
 mod object;
+mod patched;
 mod pointer;
 pub mod read;
 mod scan;

@@ -4,7 +4,7 @@ use super::op::{Op, Path, Segment};
 use super::text::{overlap, utf16_len};
 use super::{RESERVED, is_reserved};
 use crate::grown::{Difference, Grown};
-use crate::{Array, Object, Str, Value, equal, number};
+use crate::{Array, Object, Str, Value, equal, number, patched};
 
 /// A batch of more operations becomes one `r` (durable D13).
 pub const OPS_MAX: usize = 4096;
@@ -163,6 +163,15 @@ impl Diff {
     /// One changed element, another order, a shift, or element by element; one splice where the lengths differ
     /// (durable D12).
     fn array(&mut self, old: &Array, new: &Array) {
+        if let Some(indexes) = patched::differences(old, new)
+            && indexes.len() <= 1
+        {
+            let changed = indexes.first().and_then(|index| Some((*index, old.get(*index)?, new.get(*index)?)));
+            if let Some((index, old, new)) = changed {
+                self.below(|| Segment::Index(index as u64), old, new);
+            }
+            return;
+        }
         if old.len() == new.len() {
             // Where all but one are the same allocation, nothing needs to be compared here.
             let middle = Middle::between(old, new, Value::ptr_eq);
