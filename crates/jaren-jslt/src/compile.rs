@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use jaren_json::{Diagnostic, Pointer, Report, Str, Value};
+use jaren_json::{Defects, Diagnostic, Pointer, Report, Str, Value};
 use jaren_query::extension::{ExtendedQuery, Extension, Reading, Refusal};
 use jaren_query::{JsonPath, TypeTest};
 
@@ -21,7 +21,7 @@ pub(crate) const PATH: &str = "path";
 
 /// Compiles a stylesheet document.
 pub(crate) fn compile(document: &Value, options: &CompileOptions) -> Result<Sheet, Report> {
-    let mut defects = Vec::new();
+    let mut defects = Defects::new();
     let document = document::read(document, &mut defects);
     let mut bodies = options.bodies.clone();
     if let Some(parameters) = &mut bodies.externals {
@@ -34,6 +34,7 @@ pub(crate) fn compile(document: &Value, options: &CompileOptions) -> Result<Shee
         paths: Vec::new(),
         path_index: BTreeMap::new(),
         parameters: Vec::new(),
+        parameter_names: BTreeSet::new(),
     };
     compiler.modes.id("");
     let mut rules = Vec::with_capacity(document.rules.len());
@@ -50,7 +51,7 @@ pub(crate) fn compile(document: &Value, options: &CompileOptions) -> Result<Shee
         compiler.modes.id(name);
     }
     let Compiler { defects, modes, paths, parameters, .. } = compiler;
-    if let Some(report) = Report::from_defects(defects) {
+    if let Some(report) = defects.into_report() {
         return Err(report);
     }
     Ok(Sheet {
@@ -125,18 +126,20 @@ impl Modes {
 }
 
 struct Compiler<'d> {
-    defects: Vec<Diagnostic>,
+    defects: Defects,
     /// How bodies are compiled.
     bodies: jaren_query::CompileOptions,
     modes: Modes,
     paths: Vec<JsonPath>,
     path_index: BTreeMap<&'d str, usize>,
+    /// In the order of their first appearance.
     parameters: Vec<Str>,
+    parameter_names: BTreeSet<Str>,
 }
 
 impl<'d> Compiler<'d> {
     fn defect(&mut self, code: &'static str, place: &Pointer, message: impl Into<String>) {
-        self.defects.push(Diagnostic::new(code, place.clone(), message));
+        self.defects.push_with(|| Diagnostic::new(code, place.clone(), message));
     }
 
     /// One rule, or nothing where its body does not compile.
@@ -185,19 +188,23 @@ impl<'d> Compiler<'d> {
         let mut apply = Apply { modes: &mut self.modes, own: mode };
         match ExtendedQuery::compile(rule.body, &self.bodies, &mut apply) {
             Ok(body) => {
-                let met: BTreeSet<&str> = self.parameters.iter().map(|name| &**name).collect();
-                let free =
-                    body.externals().filter(|name| ![ROOT, PATH].contains(name) && !met.contains(name));
-                let free: Vec<Str> = free.map(Str::from).collect();
-                self.parameters.extend(free);
+                for name in body.externals().filter(|name| ![ROOT, PATH].contains(name)) {
+                    let name = Str::from(name);
+                    if self.parameter_names.insert(name.clone()) {
+                        self.parameters.push(name);
+                    }
+                }
                 Some(body)
             }
             Err(report) => {
                 let place = rule.place.child("body");
-                self.defects.extend(report.iter().map(|cause| {
-                    let message = format!("the body does not compile: {}", cause.message());
-                    Diagnostic::new(BODY, place.join(cause.pointer()), message).with_cause(cause.clone())
-                }));
+                for cause in report.iter() {
+                    self.defects.push_with(|| {
+                        let place = place.join(cause.pointer());
+                        Diagnostic::new(BODY, place, "the body does not compile").with_cause(cause.clone())
+                    });
+                }
+                self.defects.omit(report.len() - report.iter().len());
                 None
             }
         }

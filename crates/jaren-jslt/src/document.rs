@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use jaren_json::{Diagnostic, Object, Pointer, Value};
+use jaren_json::{Defects, Diagnostic, Object, Pointer, Value, did_you_mean, in_quotes};
 
 use crate::codes::{MATCH, RULE, SHEET, VERSION};
 
@@ -53,7 +53,7 @@ pub(crate) struct Pattern<'d> {
 }
 
 /// Reads a document, adding what is wrong with it to `defects`. Rules of the wrong shape are left out.
-pub(crate) fn read<'d>(document: &'d Value, defects: &mut Vec<Diagnostic>) -> Document<'d> {
+pub(crate) fn read<'d>(document: &'d Value, defects: &mut Defects) -> Document<'d> {
     let mut reader = Reader { defects };
     let unmatched = Unmatched { disposition: Disposition::Share, place: Pointer::root() };
     let bare = Document { rules: Vec::new(), unmatched, modes: BTreeMap::new() };
@@ -69,19 +69,27 @@ pub(crate) fn read<'d>(document: &'d Value, defects: &mut Vec<Diagnostic>) -> Do
 }
 
 struct Reader<'r> {
-    defects: &'r mut Vec<Diagnostic>,
+    defects: &'r mut Defects,
 }
 
 impl Reader<'_> {
     fn defect(&mut self, code: &'static str, place: Pointer, message: impl Into<String>) {
-        self.defects.push(Diagnostic::new(code, place, message));
+        self.defects.push_with(|| Diagnostic::new(code, place, message));
     }
 
     /// The vocabulary is closed.
     fn known(&mut self, code: &'static str, place: &Pointer, object: &Object, known: &[&str], whose: &str) {
         for (name, _) in object.iter().filter(|(name, _)| !known.contains(name)) {
-            let message = format!("unknown member of {whose}: expected one of {}", known.join(", "));
-            self.defect(code, place.child(name), message);
+            let near = if self.defects.is_full() {
+                String::new()
+            } else {
+                did_you_mean(name, known.iter().copied())
+            };
+            let all = known.join(", ");
+            self.defects.push_with(|| {
+                let message = format!("{whose} has no member {}, only {all}{near}", in_quotes(name));
+                Diagnostic::new(code, place.child(name), message)
+            });
         }
     }
 
@@ -91,7 +99,7 @@ impl Reader<'_> {
         match envelope.get("$jslt") {
             None => self.defect(SHEET, root.child("$jslt"), "an envelope needs its version"),
             Some(version) if *version != *VERSION_KNOWN => {
-                let message = format!("expected version \"{VERSION_KNOWN}\"");
+                let message = format!("expected version '{VERSION_KNOWN}'");
                 self.defect(VERSION, root.child("$jslt"), message);
             }
             Some(_) => {}
@@ -122,8 +130,9 @@ impl Reader<'_> {
             Some("share") => Disposition::Share,
             Some("fresh") => Disposition::Fresh,
             Some("error") => Disposition::Error,
-            _ => {
-                self.defect(SHEET, place, "expected \"share\", \"fresh\" or \"error\"");
+            other => {
+                let near = did_you_mean(other.unwrap_or_default(), ["share", "fresh", "error"]);
+                self.defect(SHEET, place, format!("expected 'share', 'fresh' or 'error'{near}"));
                 return None;
             }
         };

@@ -44,15 +44,29 @@ fn rebuilt_array(array: &Array, changes: &[Change], answer: &mut Vec<Value>, fro
 }
 
 fn rebuilt_object(object: &Object, changes: &[Change], answer: &mut Vec<Value>, from: usize) -> Object {
+    let (Some(shape), true) = (object.shape(), changes.iter().all(|change| change.items == 1)) else {
+        return without_some(object, changes, answer, from);
+    };
+    let mut positions = changes.iter().map(|change| change.position).peekable();
+    let mut items = answer.drain(from..);
+    Object::from_shape_fn(shape, |position, place| {
+        if positions.next_if_eq(&position).is_some() {
+            // One for each position.
+            *place = items.next().unwrap_or_default();
+        } else if let Some(kept) = object.values().get(position) {
+            place.clone_from(kept);
+        }
+    })
+}
+
+/// The object without the members that answered nothing.
+fn without_some(object: &Object, changes: &[Change], answer: &mut Vec<Value>, from: usize) -> Object {
     let parts = in_order(object.values(), changes, answer, from);
     let values = answer.drain(parts..);
     let mut left_out = changes.iter().filter(|change| change.items == 0).peekable();
-    if left_out.peek().is_none() {
-        let same = object.shape().and_then(|shape| Object::from_shape_drain(shape, values));
-        return same.unwrap_or_default();
-    }
-    let kept = object.keys().iter().enumerate();
-    let kept = kept.filter(|(position, _)| left_out.next_if(|change| change.position == *position).is_none());
+    let members = object.keys().iter().enumerate();
+    let kept =
+        members.filter(|(position, _)| left_out.next_if(|change| change.position == *position).is_none());
     kept.map(|(_, name)| name).zip(values).collect()
 }
 

@@ -196,7 +196,7 @@ impl Transform<'_> {
 
     #[cold]
     fn failed(&self, rule: &Rule, location: Option<Location>, error: EvalError) -> TransformError {
-        let message = format!("rule {} failed at {}: {}", rule.place, self.place(location), error.message());
+        let message = format!("rule {} failed at {}", rule.place, self.place(location));
         let place = rule.place.child("body").join(error.pointer());
         TransformError::new(Diagnostic::new(FAILED, place, message).with_cause(error.into()))
     }

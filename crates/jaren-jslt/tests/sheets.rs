@@ -61,23 +61,33 @@ fn every_defect_is_reported() {
 }
 
 #[test]
+fn what_was_probably_meant_is_suggested() {
+    let sheet = value!({"$jslt": "0.1", "ruels": [], "unmatched": "shared", "rules": [{"boddy": 1, "body": {"$aply": "$"}}]});
+    let report = Stylesheet::compile(&sheet).unwrap_err();
+    let messages: Vec<_> = report.iter().map(|defect| defect.cause().unwrap_or(defect).message()).collect();
+    let meant = ["rules", "share", "body", "$apply"].map(|name| format!("did you mean '{name}'?"));
+    assert_eq!(messages.len(), meant.len());
+    for (message, meant) in messages.iter().zip(meant) {
+        assert!(message.ends_with(&meant), "{message}");
+    }
+}
+
+#[test]
 fn errors_say_where_in_the_input() {
     let input = value!({"it's": [1, "x"]});
     let error = fails(&value!([{"match": "$.*[*]", "body": {"$add": ["$", 1]}}]), &input);
     assert_eq!(error.code(), "JT2004");
     assert_eq!(error.pointer().as_str(), "/0/body/$add/0");
-    assert_eq!(error.message(), r"rule /0 failed at $['it\'s'][1]: expected a number, found string");
+    assert_eq!(error.message(), r"rule /0 failed at $['it\'s'][1]");
     let cause = error.cause().unwrap();
+    assert_eq!(cause.message(), "expected a number, found string");
     assert_eq!((cause.code(), cause.pointer().as_str()), ("JQ2001", "/$add/0"));
 
     let error = fails(
         &value!([{"match": "$", "body": {"$apply": ["x", "m"]}}, {"mode": "m", "body": {"$neg": "$"}}]),
         &input,
     );
-    assert_eq!(
-        error.message(),
-        "rule /1 failed at a value without a location: expected a number, found string"
-    );
+    assert_eq!(error.message(), "rule /1 failed at a value without a location");
     assert_eq!(error.cause().unwrap().cause(), None, "wrapped once, however many bodies are around it");
 
     let error = fails(&value!([{"match": "$.*", "body": {"$seq": [1, 2]}}]), &input);

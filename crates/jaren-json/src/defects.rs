@@ -26,6 +26,13 @@ impl Defects {
         self.push_with(|| defect);
     }
 
+    /// Counts so many more that are not kept, where any is: those that an embedded document's report only counts.
+    pub fn omit(&mut self, defects: usize) {
+        if let Some(report) = &mut self.0 {
+            report.omit(defects);
+        }
+    }
+
     /// Adds others behind these.
     pub fn append(&mut self, others: Self) {
         let Some(others) = others.0 else { return };

@@ -22,13 +22,13 @@ impl Budget {
         self.0.get()
     }
 
-    /// Takes so many units; once one cannot be had, nothing is left.
+    /// Takes so many units, as those that count in memory have them; once one cannot be had, nothing is left.
     #[inline]
     pub(crate) fn spend(&self, units: usize) -> Result<(), Spent> {
         self.spend_u64(u64::try_from(units).unwrap_or(u64::MAX))
     }
 
-    /// The same.
+    /// Takes so many units; once one cannot be had, nothing is left.
     #[inline]
     pub(crate) fn spend_u64(&self, units: u64) -> Result<(), Spent> {
         let left = self.0.get().checked_sub(units);

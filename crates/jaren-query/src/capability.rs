@@ -72,6 +72,10 @@ impl Functions {
     pub(crate) fn get(&self, name: &str) -> Option<&Function> {
         self.0.get(name)
     }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
 }
 
 /// How a registered operator takes its operands.
@@ -140,6 +144,10 @@ impl Operators {
     pub(crate) fn get(&self, name: &str) -> Option<&HostOperator> {
         self.0.get(name)
     }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
 }
 
 type Compare = dyn Fn(&str, &str) -> Ordering + Send + Sync;
@@ -178,6 +186,10 @@ impl Collations {
 
     pub(crate) fn get(&self, name: &str) -> Option<&Collation> {
         self.0.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 }
 
@@ -235,6 +247,10 @@ impl LexicalProviders {
 
     pub(crate) fn get(&self, name: &str) -> Option<&LexicalProvider> {
         self.0.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 }
 

@@ -99,6 +99,13 @@ impl<'a> Scope<'a> {
     /// The input document as an object of these members, in this order; names must differ.
     /// The object is only built where a query asks for it whole.
     pub fn record(members: &'a [(&'a str, &'a Value)]) -> Self {
+        debug_assert!(
+            members
+                .iter()
+                .enumerate()
+                .all(|(at, (name, _))| members.iter().take(at).all(|(other, _)| other != name)),
+            "expected members of different names"
+        );
         Self { root: ScopeRoot::Record(members), externals: &[] }
     }
 

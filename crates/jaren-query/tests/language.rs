@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use jaren_json::{Value, value};
+use jaren_json::{Report, Value, value};
 use jaren_query::{CompileOptions, Query, Scope};
 
 /// `Ok` with all items, or the code and pointer of the first defect or of the error.
@@ -202,6 +202,37 @@ fn every_defect_is_reported_and_the_first_names_the_document() {
     let report = Query::compile(&document).unwrap_err();
     let found: Vec<_> = report.iter().map(|d| format!("{} {}", d.code(), d.pointer().as_str())).collect();
     assert_eq!(found, ["JQ0004 /$for/x", "JQ0003 /$for/2", "JQ0004 /$where", "JQ0002 /$return"]);
+}
+
+#[test]
+fn a_message_says_what_was_probably_meant() {
+    let message = |document: Value| Query::compile(&document).unwrap_err().first().message().to_owned();
+    // An operator as other languages write it.
+    for (text, help) in [
+        ("$.a > 3", r#"; '>' is written as an operator: {"$gt": ["$.a", …]}"#),
+        ("$.a.b==1", r#"; '==' is written as an operator: {"$eq": ["$.a.b", …]}"#),
+        ("$x <= $.y", r#"; '<=' is written as an operator: {"$le": ["$x", …]}"#),
+        ("$.a && $.b", r#"; '&&' is written as an operator: {"$and": ["$.a", …]}"#),
+        ("$.a[", ""),
+        ("$.a b", ""),
+    ] {
+        let message = message(value!(text));
+        assert!(message.starts_with("not a path: ") && message.ends_with(help), "{message}");
+        assert_eq!(message.contains("operator"), !help.is_empty(), "{message}");
+    }
+    let order = value!({"$for": {"x": "$"}, "$orderby": {"$key": "$x", "$dri": "desc"}, "$return": "$x"});
+    assert!(message(order).ends_with("did you mean '$dir'?"));
+    let closed = CompileOptions { externals: Some(vec!["least".to_owned()]), ..CompileOptions::default() };
+    let report = Query::compile_with(&value!("$laest"), &closed).unwrap_err();
+    assert!(report.first().message().ends_with("did you mean 'least'?"), "{report}");
+}
+
+#[test]
+fn defects_without_number_and_names_without_end_are_cut() {
+    let report = Query::compile(&Value::from(vec![value!({"$nope": 1}); 100_000])).unwrap_err();
+    assert_eq!((report.iter().len(), report.len()), (Report::DEFECTS_MAX, 100_000));
+    let report = Query::compile(&value!({(format!("${}", "x".repeat(100_000))): 1})).unwrap_err();
+    assert!(report.first().message().len() < 300);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `$for` bindings: the plain form, and the extended one with positions, outer joins and windows (sections 6.2 and 6.10).
 
-use jaren_json::{Object, Value};
+use jaren_json::{Object, Value, in_quotes};
 
 use super::phrase::Bound;
 use super::{Compiler, NESTING_MAX, is_name};
@@ -85,8 +85,9 @@ impl<'d> Compiler<'d> {
 
     fn extended_names(&mut self, object: &Object, place: Place) {
         if let Some((name, _)) = object.iter().find(|(name, _)| !EXTENDED.contains(name)) {
-            let message =
-                format!("'{name}' is no member of an extended binding; it has {}", EXTENDED.join(", "));
+            let near = self.near(name, EXTENDED);
+            let (name, all) = (in_quotes(name), EXTENDED.join(", "));
+            let message = format!("{name} is no member of an extended binding; it has {all}{near}");
             self.defect(SHAPE, place, message);
         } else if object.get("$in").is_none() {
             self.defect(SHAPE, place, "expected '$in' in an extended binding");

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use jaren_json::{Str, Value};
+use jaren_json::{Str, Value, in_quotes};
 
 use super::Compiler;
 use crate::capability::{Function, Operands};
@@ -19,7 +19,9 @@ impl<'d> Compiler<'d> {
             return self.poison(UNREGISTERED, key, message);
         };
         let Some(function) = self.options.functions.get(name).cloned() else {
-            return self.poison(UNREGISTERED, key, format!("no function '{name}' is registered"));
+            let near = self.near(name, self.options.functions.names());
+            let message = format!("no function {} is registered{near}", in_quotes(name));
+            return self.poison(UNREGISTERED, key, message);
         };
         self.used.functions.push(name.to_string());
         let operands = operands
@@ -51,7 +53,7 @@ impl<'d> Compiler<'d> {
                 return Some(self.poison(
                     SHAPE,
                     key,
-                    format!("'{name}' takes a list of {} operand(s)", words(arity)),
+                    format!("{} takes a list of {} operand(s)", in_quotes(name), words(arity)),
                 ));
             }
         };
@@ -66,7 +68,9 @@ impl<'d> Compiler<'d> {
             return self.poison(SHAPE, key, "'$lexical' takes [provider, text expression, request]");
         };
         let Some(provider) = self.options.lexical_providers.get(name) else {
-            return self.poison(NO_PROVIDER, key, format!("no lexical provider '{name}' is registered"));
+            let near = self.near(name, self.options.lexical_providers.names());
+            let message = format!("no lexical provider {} is registered{near}", in_quotes(name));
+            return self.poison(NO_PROVIDER, key, message);
         };
         match provider.compile(request) {
             Ok(lexical) => {

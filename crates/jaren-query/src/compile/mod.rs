@@ -15,7 +15,9 @@ mod scope;
 mod series;
 mod vocabulary;
 
-use jaren_json::{Diagnostic, Object, Report, Shape, Value};
+use std::collections::BTreeSet;
+
+use jaren_json::{Defects, Diagnostic, Object, Report, Shape, Value, did_you_mean, in_quotes};
 
 pub(crate) use self::binding::is_extended;
 pub(crate) use self::binding::window_step;
@@ -33,7 +35,6 @@ use crate::path::{self, Path};
 use crate::place::{Place, Places};
 use crate::plan::{Expr, From, Kind, Members, Plan, Root};
 use crate::query::CompileOptions;
-use crate::type_test::TypeTests;
 
 /// How deep expressions may nest whatever the caller's limit is, so that compiling and evaluating cannot overflow the
 /// stack. For what lies below it each `$for` binding of a phrase counts as a level beside the phrase's own, and so does each
@@ -50,14 +51,13 @@ pub(crate) fn compile<'d>(
     extension: Option<&'d mut dyn Extension>,
 ) -> Result<Plan, Report> {
     let mut compiler = Compiler {
-        defects: Vec::new(),
-        late: Vec::new(),
+        defects: Defects::new(),
+        late: Defects::new(),
         places: Places::default(),
         scope: Scope::default(),
         options,
         used: Dependencies::default(),
-        declared: options.externals.as_deref(),
-        type_tests: options.type_tests.as_ref(),
+        declared: options.externals.as_ref().map(|names| names.iter().map(String::as_str).collect()),
         extra_levels: 0,
         deepest: (0, Places::ROOT),
         extension,
@@ -73,8 +73,8 @@ pub(crate) fn compile<'d>(
         );
     }
     let Compiler { mut defects, late, places, used, scope: Scope { externals, slots, .. }, .. } = compiler;
-    defects.extend(late);
-    if let Some(report) = Report::from_defects(defects) {
+    defects.append(late);
+    if let Some(report) = defects.into_report() {
         return Err(report);
     }
     let dependencies = used.finish(&externals);
@@ -82,10 +82,10 @@ pub(crate) fn compile<'d>(
 }
 
 struct Compiler<'d> {
-    defects: Vec<Diagnostic>,
+    defects: Defects,
     /// Defects of literals that the format has compiled only once the whole document has its shape: patterns and the
     /// specifications of time series. They come after all others.
-    late: Vec<Diagnostic>,
+    late: Defects,
     places: Places,
     scope: Scope<'d>,
     /// What the document uses, as it is met.
@@ -93,9 +93,7 @@ struct Compiler<'d> {
     /// What the host registers.
     options: &'d CompileOptions,
     /// The externals that may occur; any may when this is absent.
-    declared: Option<&'d [String]>,
-    /// What compiles schema literals.
-    type_tests: Option<&'d TypeTests>,
+    declared: Option<BTreeSet<&'d str>>,
     /// Levels of the stack that bindings need beyond the nesting of expressions.
     extra_levels: usize,
     /// The deepest nesting met so far and the first place that reached it.
@@ -106,14 +104,19 @@ struct Compiler<'d> {
 
 impl<'d> Compiler<'d> {
     fn defect(&mut self, code: &'static str, place: Place, message: impl Into<String>) {
-        let pointer = self.places.pointer(place);
-        self.defects.push(Diagnostic::new(code, pointer, message.into()));
+        let Self { defects, places, .. } = self;
+        defects.push_with(|| Diagnostic::new(code, places.pointer(place), message));
+    }
+
+    /// What the message about a name may add, as long as there is somebody to read it.
+    fn near<'n>(&self, name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+        if self.defects.is_full() { String::new() } else { did_you_mean(name, known) }
     }
 
     /// Reports a literal of a wrong form, behind every defect of shape.
     fn late_defect(&mut self, place: Place, message: impl Into<String>) {
-        let pointer = self.places.pointer(place);
-        self.late.push(Diagnostic::new(SHAPE, pointer, message.into()));
+        let Self { late, places, .. } = self;
+        late.push_with(|| Diagnostic::new(SHAPE, places.pointer(place), message));
     }
 
     /// Reports a defect and answers the expression that stands in for the defective one.
@@ -131,9 +134,11 @@ impl<'d> Compiler<'d> {
             && *version != *VERSION_KNOWN
         {
             let place = self.places.member(Places::ROOT, "$query");
-            let found =
-                version.as_str().map_or_else(|| version.kind().to_string(), |text| format!("{text:?}"));
-            self.defect(VERSION, place, format!("expected version \"{VERSION_KNOWN}\", found {found}"));
+            let found = match version.as_str() {
+                Some(text) => in_quotes(text).to_string(),
+                None => version.kind().to_string(),
+            };
+            self.defect(VERSION, place, format!("expected version '{VERSION_KNOWN}', found {found}"));
         }
         if envelope.len() != 2 || envelope.get("$query").is_none() || envelope.get("$expr").is_none() {
             self.defect(
@@ -226,7 +231,8 @@ impl<'d> Compiler<'d> {
         match path::parse(text, start) {
             Ok(path) => Some(path),
             Err(defect) => {
-                self.defect(PATH, place, format!("not a path: {defect}"));
+                let help = written_as_text(text, defect.offset);
+                self.defect(PATH, place, format!("not a path: {defect}{help}"));
                 None
             }
         }
@@ -237,9 +243,12 @@ impl<'d> Compiler<'d> {
         if let Some(slot) = self.scope.read(name) {
             return From::Variable(slot);
         }
-        if self.declared.is_some_and(|declared| !declared.iter().any(|external| external == name)) {
+        if let Some(declared) = self.declared.as_ref().filter(|declared| !declared.contains(name)) {
+            let near = self.near(name, self.scope.names().chain(declared.iter().copied()));
+            let name = format!("${name}");
+            let name = in_quotes(&name);
             let message =
-                format!("the variable '${name}' is neither bound by a phrase nor a declared external");
+                format!("the variable {name} is neither bound by a phrase nor a declared external{near}");
             self.defect(UNDECLARED, place, message);
         }
         From::External(self.scope.external(name))
@@ -273,6 +282,33 @@ impl<'d> Compiler<'d> {
             None => self.poison(SHAPE, place, "expected fewer than 2^32 members"),
         }
     }
+}
+
+/// What to add to the message about a text that stopped to be a path at `offset`, if what is left there is an operator as
+/// other languages write it.
+fn written_as_text(text: &str, offset: usize) -> String {
+    const OPERATORS: [(&str, &str); 14] = [
+        ("===", "$eq"),
+        ("!==", "$ne"),
+        ("==", "$eq"),
+        ("!=", "$ne"),
+        ("<=", "$le"),
+        (">=", "$ge"),
+        ("<", "$lt"),
+        (">", "$gt"),
+        ("=", "$eq"),
+        ("&&", "$and"),
+        ("||", "$or"),
+        ("+", "$add"),
+        ("-", "$sub"),
+        ("/", "$div"),
+    ];
+    let (Some(before), Some(rest)) = (text.get(..offset), text.get(offset..)) else { return String::new() };
+    let found = OPERATORS.into_iter().find(|(written, _)| rest.trim_start().starts_with(written));
+    found.map_or_else(String::new, |(written, name)| {
+        let operand = in_quotes(before.trim_end()).to_string().replace('\'', "\"");
+        format!("; '{written}' is written as an operator: {{\"{name}\": [{operand}, \u{2026}]}}")
+    })
 }
 
 /// The document where it is an envelope: an object with only `$`-names that names a version or an expression (section 4.1).

@@ -1,11 +1,11 @@
 //! Operators: shapes and arities, then what they compile to (section 8).
 
-use jaren_json::Value;
+use jaren_json::{Value, in_quotes};
 
 use super::Compiler;
 use super::phrase::{FLWOR, QUANTIFIER};
-use super::vocabulary::{Operator, operator, unknown};
-use crate::error::{NO_TYPE_TEST, SCHEMA, SHAPE, UNKNOWN};
+use super::vocabulary::{Operator, operator};
+use crate::error::{NO_TYPE_TEST, SCHEMA, SHAPE};
 use crate::place::Place;
 use crate::plan::{Expr, Kind};
 use crate::type_test::TypeTest;
@@ -45,14 +45,18 @@ impl<'d> Compiler<'d> {
                 };
                 self.poison(SHAPE, place, format!("'{name}' alone is no phrase: a phrase has {rest}"))
             } else {
-                self.poison(UNKNOWN, place, unknown(name))
+                self.unknown(name, place)
             };
         };
         let kind = match (operator, argument) {
             (Operator::One(build), operand) => Some(build(Box::new(self.expr(operand, key, depth + 1)))),
             (operator, Value::Array(operands)) => self.listed(name, operator, operands, key, depth),
             (_, other) => {
-                self.defect(SHAPE, key, format!("'{name}' takes a list of operands, found {}", other.kind()));
+                self.defect(
+                    SHAPE,
+                    key,
+                    format!("{} takes a list of operands, found {}", in_quotes(name), other.kind()),
+                );
                 None
             }
         };
@@ -100,8 +104,12 @@ impl<'d> Compiler<'d> {
                 read(self, exprs, operands, key)?
             }
             (operator, operands) => {
-                let message =
-                    format!("'{name}' takes {} operand(s), found {}", operator.arity(), operands.len());
+                let message = format!(
+                    "{} takes {} operand(s), found {}",
+                    in_quotes(name),
+                    operator.arity(),
+                    operands.len()
+                );
                 self.defect(SHAPE, key, message);
                 return None;
             }
@@ -110,7 +118,7 @@ impl<'d> Compiler<'d> {
 
     /// The test of a schema literal, or nothing after a defect was reported (section 8.11).
     pub(super) fn type_test(&mut self, schema: &Value, place: Place) -> Option<TypeTest> {
-        let Some(type_tests) = self.type_tests else {
+        let Some(type_tests) = &self.options.type_tests else {
             self.defect(NO_TYPE_TEST, place, "schemas need a type test, and none is installed");
             return None;
         };

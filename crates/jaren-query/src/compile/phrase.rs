@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jaren_json::{Object, Value};
+use jaren_json::{Object, Value, in_quotes};
 
 use super::binding::is_extended;
 use super::join::join;
-use super::vocabulary::{is_vocabulary, unknown};
+use super::vocabulary::is_vocabulary;
 use super::{Compiler, is_name};
 use crate::capability::Collation;
-use crate::error::{DUPLICATE, SHAPE, UNDECLARED, UNKNOWN, UNREGISTERED};
+use crate::error::{DUPLICATE, SHAPE, UNDECLARED, UNREGISTERED};
 use crate::place::Place;
 use crate::plan::{Assertion, Expr, Flwor, Group, Kind, Many, Order, OrderKey, Quantifier, Slot, Test};
 
@@ -58,7 +58,7 @@ impl<'d> Compiler<'d> {
         if let Some((name, _)) = object.iter().find(|(name, _)| {
             !is_vocabulary(name) && !self.is_extension(name) && self.options.operators.get(name).is_none()
         }) {
-            return self.poison(UNKNOWN, place, unknown(name));
+            return self.unknown(name, place);
         }
         let message = "these '$'-names do not form a phrase together: an operator stands alone, \
                        and a FLWOR phrase has '$return' and one of '$for', '$let', '$fold'";
@@ -171,7 +171,11 @@ impl<'d> Compiler<'d> {
             let message = "expected a variable name: a letter or '_', then letters, digits and '_'";
             self.defect(SHAPE, place, message);
         } else if !bound.names.insert(name) {
-            self.defect(DUPLICATE, place, format!("the variable '{name}' is bound twice in one phrase"));
+            self.defect(
+                DUPLICATE,
+                place,
+                format!("the variable {} is bound twice in one phrase", in_quotes(name)),
+            );
         }
     }
 
@@ -231,8 +235,10 @@ impl<'d> Compiler<'d> {
         for (name, schema) in names {
             let place = self.places.member(clause, name);
             let Some(slot) = slots.get(name) else {
+                let near = self.near(name, slots.keys().copied());
+                let name = in_quotes(name);
                 let message =
-                    format!("'$as' names '{name}', which '$for' and '$let' of its phrase do not bind");
+                    format!("'$as' names {name}, which '$for' and '$let' of its phrase do not bind{near}");
                 self.defect(UNDECLARED, place, message);
                 continue;
             };
@@ -295,8 +301,9 @@ impl<'d> Compiler<'d> {
             return OrderKey { place, key, descending: false, empty_greatest: false, collation: None };
         };
         if let Some((name, _)) = object.iter().find(|(name, _)| !ORDER_KEY.contains(name)) {
-            let message =
-                format!("'{name}' is no member of an '$orderby' key; it has {}", ORDER_KEY.join(", "));
+            let near = self.near(name, ORDER_KEY);
+            let (name, all) = (in_quotes(name), ORDER_KEY.join(", "));
+            let message = format!("{name} is no member of an '$orderby' key; it has {all}{near}");
             self.defect(SHAPE, place, message);
         } else if object.get("$key").is_none() {
             self.defect(SHAPE, place, "expected '$key' in an explicit '$orderby' key");
@@ -319,7 +326,8 @@ impl<'d> Compiler<'d> {
         if collation.is_some() {
             self.used.collations.push(name.to_owned());
         } else {
-            self.defect(UNREGISTERED, place, format!("no collation '{name}' is registered"));
+            let near = self.near(name, self.options.collations.names());
+            self.defect(UNREGISTERED, place, format!("no collation {} is registered{near}", in_quotes(name)));
         }
         collation
     }

@@ -83,6 +83,11 @@ impl<'d> Scope<'d> {
         self.names.leave(mark);
     }
 
+    /// The names that are bound.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'d str> {
+        self.names.order.iter().copied()
+    }
+
     /// The innermost binding of a name, noting that it is read.
     pub(super) fn read(&mut self, name: &str) -> Option<Slot> {
         let slot = self.names.get(name)?;

@@ -1,9 +1,8 @@
 //! The specifications of time series (section 8.16): literals, read once and for all.
 
-use jaren_json::{Object, Value};
+use jaren_json::{Object, Value, did_you_mean, in_quotes};
 
 use super::Compiler;
-use super::vocabulary::near;
 use crate::path;
 use crate::place::Place;
 use crate::plan::{Expr, Kind, Many, Number};
@@ -226,12 +225,11 @@ fn members<'w>(spec: &'w Value, known: &[&[&'static str]]) -> Result<&'w Object,
     let known = || known.iter().copied().flatten().copied();
     match object.iter().find(|(name, _)| !known().any(|known| known == *name)) {
         None => Ok(object),
-        Some((name, _)) => Err(match near(name, known()) {
-            Some(near) => format!("no member is named '{name}'; did you mean '{near}'?"),
-            None => {
-                format!("no member is named '{name}'; there are {}", known().collect::<Vec<_>>().join(", "))
-            }
-        }),
+        Some((name, _)) => {
+            let all = known().collect::<Vec<_>>().join(", ");
+            let near = did_you_mean(name, known());
+            Err(format!("no member is named {}; there are {all}{near}", in_quotes(name)))
+        }
     }
 }
 

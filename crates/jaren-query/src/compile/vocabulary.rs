@@ -2,12 +2,13 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use jaren_json::{Kind as ValueKind, Value};
+use jaren_json::{Kind as ValueKind, Value, in_quotes, nearest};
 
 use super::phrase::{FLWOR, QUANTIFIER};
 use super::{Compiler, dates, series};
 use crate::card::{self, Card, Rule};
 use crate::dates::{Component, DateText, Edge, Form};
+use crate::error::UNKNOWN;
 use crate::iregexp::{Extent, Pattern};
 use crate::place::Place;
 use crate::plan::{
@@ -322,45 +323,32 @@ fn known_names() -> impl Iterator<Item = &'static str> {
 /// What other query languages call operators of this one.
 const FOREIGN: [(&str, &str); 4] = [("$lte", "$le"), ("$gte", "$ge"), ("$neq", "$ne"), ("$cond", "$if")];
 
-/// The message for a `$`-name outside the language.
-pub(super) fn unknown(name: &str) -> String {
+impl Compiler<'_> {
+    /// Reports a `$`-name outside the language.
+    pub(super) fn unknown(&mut self, name: &str, place: Place) -> Expr {
+        let message = if self.defects.is_full() {
+            String::new()
+        } else {
+            let extension = self.extension.as_ref().map(|extension| extension.name());
+            unknown(name, extension.into_iter().chain(self.options.operators.names()))
+        };
+        self.poison(UNKNOWN, place, message)
+    }
+}
+
+/// The message for such a name, where there are these operators beside the language's own.
+fn unknown<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> String {
     let foreign = FOREIGN.iter().find(|(foreign, _)| *foreign == name).map(|(_, known)| *known);
-    match foreign.or_else(|| near(name, known_names())) {
-        Some(known) => format!("no operator is named '{name}'; did you mean '{known}'?"),
-        None => format!(
-            "no operator is named '{name}'; a text that begins with '$' is written '$$…' or in '$const'"
-        ),
-    }
-}
-
-/// The known name that another was probably meant to be.
-pub(super) fn near(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    // Two edits in a name that long are a slip of the pen; names far longer than any known one are not compared.
-    known
-        .filter(|known| known.len().abs_diff(name.len()) <= 2)
-        .map(|known| (edits(known.as_bytes(), name.as_bytes()), known))
-        .filter(|(edits, known)| *edits <= 2 && *edits + 1 < known.len())
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, known)| known)
-}
-
-/// The number of insertions, removals and replacements between two names.
-fn edits(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (above, y) in row.iter_mut().skip(1).zip(b) {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = *above;
-            *above = replaced.min(left + 1).min(diagonal + 1);
-            left = *above;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
+    let known = known_names().map(|known| -> &'a str { known });
+    let shown = in_quotes(name);
+    match foreign.or_else(|| nearest(name, others.chain(known))) {
+        Some(known) => format!("no operator is named {shown}; did you mean '{known}'?"),
+        None => {
+            format!(
+                "no operator is named {shown}; a text that begins with '$' is written '$$…' or in '$const'"
+            )
         }
     }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -409,9 +397,12 @@ mod tests {
 
     #[test]
     fn suggestions() {
-        assert!(unknown("$exist").contains("'$exists'"));
-        assert!(unknown("$retrun").contains("'$return'"));
+        let unknown = |name| unknown(name, ["$mark"].into_iter());
+        for (name, meant) in
+            [("$exist", "$exists"), ("$retrun", "$return"), ("$gte", "$ge"), ("$makr", "$mark")]
+        {
+            assert!(unknown(name).ends_with(&format!("did you mean '{meant}'?")), "{name}");
+        }
         assert!(!unknown("$filter-all").contains("mean"));
-        assert_eq!(edits(b"kitten", b"sitting"), 3);
     }
 }

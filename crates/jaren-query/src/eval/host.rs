@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jaren_json::Value;
+use jaren_json::{Value, in_quotes};
 
 use super::Run;
 use super::item::{Got, Item, Seq};
@@ -29,7 +29,11 @@ impl<'a> Run<'a> {
             arguments.push(argument);
         }
         call.function.call(&arguments).map_err(|reason| {
-            self.fail(FUNCTION, expr.place, format!("the registered '{}' failed: {reason}", call.name))
+            self.fail(
+                FUNCTION,
+                expr.place,
+                format!("the registered {} failed: {reason}", in_quotes(&call.name)),
+            )
         })
     }
 

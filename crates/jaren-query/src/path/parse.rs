@@ -71,6 +71,7 @@ impl Parser<'_> {
                 continue;
             }
             if self.leaps == LEAPS_MAX {
+                const { assert!(LEAPS_MAX == 64, "the message says so") };
                 return Err(self.defect("at most 64 segments that select several nodes"));
             }
             self.leaps += 1;

@@ -34,6 +34,7 @@ impl Parser<'_> {
     /// What stands one level deeper.
     fn nested<R>(&mut self, inner: fn(&mut Self) -> Result<R, PathDefect>) -> Result<R, PathDefect> {
         if self.nesting == NESTING_MAX {
+            const { assert!(NESTING_MAX == 24, "the message says so") };
             return Err(self.defect("at most 24 nested parentheses, functions and filters"));
         }
         self.nesting += 1;
