@@ -12,8 +12,8 @@ pub(crate) fn place(pointer: &Pointer) -> &str {
 
 /// One defect of a document.
 ///
-/// Displayed at its [`place`](Self::place), as `JF0006 at /transitions/0/to: …`. Messages are lower-case fragments that
-/// name pointers and types, not values.
+/// Displayed at its [`place`](Self::place) with its [`reason`](Self::reason), as `JF0006 at /transitions/0/to: …`.
+/// Messages are lower-case fragments that name pointers and types, not values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     code: &'static str,
@@ -74,6 +74,19 @@ impl Diagnostic {
         &self.message
     }
 
+    /// The message and what led to this defect, as the formats publish it where nobody can follow the causes:
+    /// `the guard failed: JQ2001: … at /1`.
+    pub fn reason(&self) -> String {
+        self.message.clone() + &self.cause().map(Self::quoted).unwrap_or_default()
+    }
+
+    /// This as the cause in another's [`reason`](Self::reason), in front of it what joins them: `: JQ2001: … at /1`,
+    /// without the place where that is the whole document.
+    pub fn quoted(&self) -> String {
+        let quoted = format!(": {}: {}", self.code, self.reason());
+        if self.pointer.is_root() { quoted } else { format!("{quoted} at {}", self.pointer) }
+    }
+
     /// How many bytes its texts have, with those of its causes.
     fn bytes(&self) -> usize {
         let mut bytes = 0_usize;
@@ -94,7 +107,7 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}: {}", self.code, place(self.place()), self.message)
+        write!(f, "{} at {}: {}", self.code, place(self.place()), self.reason())
     }
 }
 
@@ -244,6 +257,7 @@ mod tests {
         let last = report.iter().last().unwrap();
         assert_eq!(last.pointer(), &"/states/a");
         assert_eq!(last.source().unwrap().to_string(), "JQ0003 at /states/a/guard: names no state");
+        assert_eq!(last.reason(), "names no state: JQ0003: names no state at /states/a/guard");
         assert_eq!(Report::from_defects([]), None);
 
         let carried = defect("JF0018", "/nodes/task/run").with_place(Pointer::parse("/work/task").unwrap());
