@@ -55,7 +55,9 @@ impl Overlay for Storing {
                     .map(|commits| commits.into_iter().filter(|commit| commit.seq.get() % 7 != 0).collect()),
                 Careless::SilentlyAbsent => Ok(told.unwrap_or_default()),
                 Careless::NumberUntold => told.map(|mut commits| {
-                    commits.iter_mut().for_each(|commit| commit.session = 1);
+                    for commit in &mut commits {
+                        commit.session = 1;
+                    }
                     commits
                 }),
                 _ => told,

@@ -37,11 +37,17 @@
 //!   costs those who commit nothing.
 //! - Jobs and the leases that fence them are rows beside the documents, written and compared by the same batches.
 //!
-//! Conversations, entries and [`Task`] records are plain documents that a session's handle plans; storages know
-//! nothing of them.
-//!
 //! What it will not do: it holds no open transaction for a caller, runs no callback inside a commit, drives no task
 //! and no job, and knows nothing of runs and effects.
+//!
+//! # How it is read
+//!
+//! - To keep documents: [`Session`], [`Draft`], and the definitions [`Singleton`] and [`Family`].
+//! - To hear of commits: [`follow()`] and [`subscribe`].
+//! - To plan over several sessions and jobs at once: [`Batch`] and [`Storage::apply`].
+//! - To own a store: [`Upkeep`].
+//! - To write a storage: [`Storage`], or an [`Overlay`] over another one; the crate `jaren-durable-kit` holds it to the laws.
+//! - To supervise long work: [`records`], the second half, of which storages know nothing.
 #![forbid(unsafe_code)]
 
 mod answers;
@@ -55,9 +61,9 @@ pub mod limits;
 mod memory;
 mod names;
 mod overlay;
+pub mod records;
 mod session;
 mod storage;
-mod task;
 mod upkeep;
 
 pub use answers::{
@@ -79,10 +85,8 @@ pub use memory::MemoryStorage;
 pub use names::{Address, InvalidName, Retention, Scope, Seq, SessionId};
 pub use overlay::Overlay;
 pub use session::{
-    CommitError, Conversation, ConversationOwner, ConversationsQuery, Draft, Entry, NewEntry, NewTask,
-    Publication, Published, PublishedDocument, Receipt, RecordError, Refreshed, Session, SessionError,
-    Started, Subscription, TasksQuery, subscribe,
+    CommitError, Draft, Publication, Published, PublishedDocument, Receipt, Refreshed, Session, SessionError,
+    Subscription, subscribe,
 };
 pub use storage::{Answer, BoxFuture, IntoStorage, Storage};
-pub use task::{Abort, Task, TaskError, TaskOutcome, TaskState};
 pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Removal, Size, Upkeep, prune_all, remove_all};

@@ -3,13 +3,10 @@
 //! All that it answers is as of its [`head`](Session::head), which moves only by its own commits and by
 //! [`refresh`](Session::refresh). What it has read or written it keeps, so the common commit reads nothing.
 
-mod conversations;
 mod draft;
 mod error;
 mod plan;
-mod scans;
 mod subscription;
-mod tasks;
 mod view;
 
 use std::collections::BTreeSet;
@@ -19,16 +16,15 @@ use std::sync::Arc;
 use jaren_host::Timestamp;
 use jaren_json::Value;
 
-pub use self::conversations::{Conversation, ConversationOwner, Entry, NewEntry, RecordError};
 pub use self::draft::Draft;
 use self::draft::Intent;
+pub(crate) use self::draft::Staged;
 pub use self::error::{CommitError, SessionError};
 use self::plan::{Looked, Plan};
-pub use self::scans::{ConversationsQuery, TasksQuery};
 pub use self::subscription::{Publication, Published, PublishedDocument, Subscription, subscribe};
-pub use self::tasks::{NewTask, Started};
 use self::view::{Known, View};
 use crate::kinds::Form;
+use crate::records::ended_scope;
 use crate::{
     Address, At, Batch, Commit, CommitId, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Follower,
     Labels, Order, Outcome, Page, Retry, Seq, SessionId, SessionRecord, Singleton, Storage, StorageError,
@@ -213,7 +209,7 @@ impl Session {
         if change.at() != self.at {
             return Err(CommitError::Conflict(self.outdated(&change)));
         }
-        if let Some(task) = self.ended_scope(&change).await? {
+        if let Some(task) = ended_scope(self, &change).await? {
             return Err(CommitError::Ended(task));
         }
         let looked = self.look(&change).await?;
@@ -416,7 +412,11 @@ impl Session {
         Conflict::new(self.id.clone(), self.expected(change.at()), self.at.map(|at| at.seq))
     }
 
-    async fn value(&mut self, address: Address, form: Form) -> Result<Option<Value>, SessionError> {
+    pub(crate) async fn value(
+        &mut self,
+        address: Address,
+        form: Form,
+    ) -> Result<Option<Value>, SessionError> {
         self.settled()?;
         if !form.kept {
             return self.read(&address).await?.map(|stored| form.read(&stored)).transpose();

@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
+use jaren_durable::records::{
+    Abort, ConversationsQuery, Entry, NewEntry, NewTask, RecordError, Records, Task, TaskError, TaskOutcome,
+    TaskStart, TaskState, TasksQuery,
+};
 use jaren_durable::{
-    Abort, At, Body, CommitError, ConversationsQuery, Draft, Family, MemoryStorage, NewEntry, NewTask, Order,
-    RecordError, Replay, Scope, Seq, Session, SessionId, Singleton, Started, Storage, Task, TaskError,
-    TaskOutcome, TaskState, TasksQuery, subscribe,
+    At, Body, CommitError, Draft, Family, MemoryStorage, Order, Replay, Scope, Seq, Session, SessionId,
+    Singleton, Storage, subscribe,
 };
 use jaren_host::Timestamp;
 use jaren_json::{Value, value};
@@ -23,7 +26,7 @@ fn at(ms: i64) -> Timestamp {
 }
 
 fn entry(kind: &str) -> NewEntry {
-    NewEntry { kind: kind.to_owned(), data: Some(value!({"text": "hello"})), by_task: None }
+    NewEntry::new(kind).data(value!({"text": "hello"}))
 }
 
 fn running(phase: &str) -> TaskState {
@@ -42,7 +45,7 @@ async fn fresh() -> (Arc<dyn Storage>, Session) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let mut session = Session::create(storage.clone(), id(), "test");
     let mut draft = session.draft();
-    assert_eq!(session.create_root_conversation(&mut draft).await.unwrap(), 1);
+    assert_eq!(Records::of(&mut session).create_root_conversation(&mut draft).await.unwrap(), 1);
     commit(&mut session, draft).await;
     (storage, session)
 }
@@ -58,14 +61,14 @@ async fn commit(session: &mut Session, draft: Draft) -> Seq {
 /// A committed task of the root conversation.
 async fn task(session: &mut Session) -> Task {
     let mut draft = session.draft();
-    let id = session.create_task(&mut draft, new_task(1)).await.unwrap();
+    let id = Records::of(session).create_task(&mut draft, new_task(1)).await.unwrap();
     commit(session, draft).await;
-    session.task(id).await.unwrap().unwrap()
+    Records::of(session).task(id).await.unwrap().unwrap()
 }
 
 async fn put(session: &mut Session, task: Task) -> Task {
     let mut draft = session.draft();
-    session.put_task(&mut draft, &task).await.unwrap();
+    Records::of(session).put_task(&mut draft, &task).await.unwrap();
     commit(session, draft).await;
     task
 }
@@ -76,23 +79,23 @@ async fn ids_are_minted_once() {
     let (storage, mut session) = fresh().await;
     assert_eq!(session.head(), Seq::new(1));
     let mut again = session.draft();
-    let error = session.create_root_conversation(&mut again).await.unwrap_err();
+    let error = Records::of(&mut session).create_root_conversation(&mut again).await.unwrap_err();
     assert_eq!(error.to_string(), "id 1 already belongs to a conversation");
 
     let mut dropped = session.draft();
-    assert_eq!(session.mint(&mut dropped).await.unwrap(), 2);
+    assert_eq!(Records::of(&mut session).mint(&mut dropped).await.unwrap(), 2);
     let mut draft = session.draft();
     for expected in 2..=4 {
-        assert_eq!(session.mint(&mut draft).await.unwrap(), expected);
+        assert_eq!(Records::of(&mut session).mint(&mut draft).await.unwrap(), expected);
     }
     assert_eq!(commit(&mut session, draft).await, Seq::new(2));
     let mut other = reopen(&storage).await;
     let mut draft = other.draft();
-    assert_eq!(other.mint(&mut draft).await.unwrap(), 5);
+    assert_eq!(Records::of(&mut other).mint(&mut draft).await.unwrap(), 5);
     commit(&mut other, draft).await;
 
     let mut draft = session.draft();
-    assert_eq!(session.mint(&mut draft).await.unwrap(), 5, "the same, over an older view");
+    assert_eq!(Records::of(&mut session).mint(&mut draft).await.unwrap(), 5, "the same, over an older view");
     session.refresh().await.unwrap();
     draft.rebase(&session);
     let refused = session.commit(draft).await.unwrap_err();
@@ -104,15 +107,15 @@ async fn ids_are_minted_once() {
 async fn ids_go_on_after_given_ones_until_they_are_exhausted() {
     let (_, mut session) = fresh().await;
     let mut draft = session.draft();
-    session.reserve_id(&mut draft, 100).await.unwrap();
-    assert_eq!(session.mint(&mut draft).await.unwrap(), 101);
-    session.reserve_id(&mut draft, 7).await.unwrap();
-    assert!(session.mint(&mut draft).await.unwrap() > 101, "never backwards");
-    session.reserve_id(&mut draft, (1 << 53) - 1).await.unwrap();
+    Records::of(&mut session).reserve_id(&mut draft, 100).await.unwrap();
+    assert_eq!(Records::of(&mut session).mint(&mut draft).await.unwrap(), 101);
+    Records::of(&mut session).reserve_id(&mut draft, 7).await.unwrap();
+    assert!(Records::of(&mut session).mint(&mut draft).await.unwrap() > 101, "never backwards");
+    Records::of(&mut session).reserve_id(&mut draft, (1 << 53) - 1).await.unwrap();
     commit(&mut session, draft).await;
     for _ in 0..2 {
         let mut draft = session.draft();
-        let error = session.mint(&mut draft).await.unwrap_err();
+        let error = Records::of(&mut session).mint(&mut draft).await.unwrap_err();
         assert!(matches!(error, RecordError::Exhausted) && error.to_string().contains("exhausted"));
     }
 }
@@ -123,22 +126,21 @@ async fn entries_are_scanned_in_both_directions() {
     let (storage, mut session) = fresh().await;
     let mut draft = session.draft();
     for kind in ["a", "b", "c", "d", "e"] {
-        session.append_entry(&mut draft, 1, entry(kind)).await.unwrap();
+        Records::of(&mut session).append_entry(&mut draft, 1, entry(kind)).await.unwrap();
     }
     commit(&mut session, draft).await;
     let mut reader = reopen(&storage).await;
-    let page = reader.entries(1, Order::Descending, None, 2).await.unwrap();
-    let ids = |page: &jaren_durable::Page<jaren_durable::Entry>| -> Vec<u64> {
-        page.items.iter().map(|entry| entry.id).collect()
-    };
+    let page = Records::of(&mut reader).entries(1, Order::Descending, None, 2).await.unwrap();
+    let ids =
+        |page: &jaren_durable::Page<Entry>| -> Vec<u64> { page.items.iter().map(|entry| entry.id).collect() };
     assert_eq!((ids(&page), page.more), (vec![6, 5], true));
     let mut draft = session.draft();
-    assert_eq!(session.append_entry(&mut draft, 1, entry("f")).await.unwrap(), 7);
+    assert_eq!(Records::of(&mut session).append_entry(&mut draft, 1, entry("f")).await.unwrap(), 7);
     commit(&mut session, draft).await;
     reader.refresh().await.unwrap();
-    let page = reader.entries(1, Order::Descending, Some(5), 2).await.unwrap();
+    let page = Records::of(&mut reader).entries(1, Order::Descending, Some(5), 2).await.unwrap();
     assert_eq!((ids(&page), page.more), (vec![4, 3], true));
-    let page = reader.entries(1, Order::Ascending, Some(3), 10).await.unwrap();
+    let page = Records::of(&mut reader).entries(1, Order::Ascending, Some(3), 10).await.unwrap();
     assert_eq!((ids(&page), page.more), (vec![4, 5, 6, 7], false));
     assert_eq!(page.items[0].kind, "c");
     assert_eq!(page.items[0].data, Some(value!({"text": "hello"})));
@@ -149,10 +151,13 @@ async fn entries_are_scanned_in_both_directions() {
 async fn an_unknown_conversation_is_an_error_that_harms_nothing() {
     let (_, mut session) = fresh().await;
     let mut draft = session.draft();
-    let error = session.append_entry(&mut draft, 77, entry("a")).await.unwrap_err();
+    let error = Records::of(&mut session).append_entry(&mut draft, 77, entry("a")).await.unwrap_err();
     assert_eq!(error.to_string(), "conversation 77 does not exist");
-    session.entries(77, Order::Ascending, None, 1).await.expect_err("there is none");
-    assert!(matches!(session.append_entry(&mut draft, 1, entry("")).await, Err(RecordError::Kind)));
+    Records::of(&mut session).entries(77, Order::Ascending, None, 1).await.expect_err("there is none");
+    assert!(matches!(
+        Records::of(&mut session).append_entry(&mut draft, 1, entry("")).await,
+        Err(RecordError::Kind)
+    ));
     assert_eq!(commit(&mut session, draft).await, Seq::new(1), "nothing was planned");
 }
 
@@ -161,7 +166,7 @@ async fn an_unknown_conversation_is_an_error_that_harms_nothing() {
 async fn an_owner_must_be_alive_and_go_on() {
     let (_, mut session) = fresh().await;
     let mut draft = session.draft();
-    let error = session.create_conversation(&mut draft, Some(99)).await.unwrap_err();
+    let error = Records::of(&mut session).create_conversation(&mut draft, Some(99)).await.unwrap_err();
     assert_eq!(error.to_string(), "task 99 does not exist");
     let owner = task(&mut session).await;
     let started = put(&mut session, owner.advance(running("one"), at(1)).unwrap()).await;
@@ -172,28 +177,30 @@ async fn an_owner_must_be_alive_and_go_on() {
     for (record, what) in [(&completing, "completing"), (&ended, "terminal"), (&marked, "abort-marked")] {
         // In either order within one change.
         let mut draft = session.draft();
-        session.put_task(&mut draft, record).await.unwrap();
-        let first = session.create_conversation(&mut draft, Some(record.id)).await.unwrap_err();
+        Records::of(&mut session).put_task(&mut draft, record).await.unwrap();
+        let first =
+            Records::of(&mut session).create_conversation(&mut draft, Some(record.id)).await.unwrap_err();
         let mut draft = session.draft();
-        session.create_conversation(&mut draft, Some(record.id)).await.unwrap();
-        let second = session.put_task(&mut draft, record).await.unwrap_err();
+        Records::of(&mut session).create_conversation(&mut draft, Some(record.id)).await.unwrap();
+        let second = Records::of(&mut session).put_task(&mut draft, record).await.unwrap_err();
         for error in [first, second] {
             assert_eq!(error.to_string(), format!("owner task {} is {what}", record.id));
         }
     }
     let mut draft = session.draft();
-    let conversation = session.create_conversation(&mut draft, Some(started.id)).await.unwrap();
+    let conversation =
+        Records::of(&mut session).create_conversation(&mut draft, Some(started.id)).await.unwrap();
     let mut child = new_task(1);
     child.owner = Some(started.id);
-    session.create_task(&mut draft, child.clone()).await.unwrap();
+    Records::of(&mut session).create_task(&mut draft, child.clone()).await.unwrap();
     child.background = true;
-    let error = session.create_task(&mut draft, child.clone()).await.unwrap_err();
+    let error = Records::of(&mut session).create_task(&mut draft, child.clone()).await.unwrap_err();
     assert!(matches!(error, RecordError::Background));
     (child.background, child.conversation) = (false, conversation);
-    let error = session.create_task(&mut draft, child).await.unwrap_err();
+    let error = Records::of(&mut session).create_task(&mut draft, child).await.unwrap_err();
     assert!(matches!(error, RecordError::Moved(_)), "{error}");
     commit(&mut session, draft).await;
-    let owner = session.conversation(conversation).await.unwrap().unwrap().owner.unwrap();
+    let owner = Records::of(&mut session).conversation(conversation).await.unwrap().unwrap().owner.unwrap();
     assert_eq!((owner.conversation_id, owner.task_id), (1, started.id));
 }
 
@@ -205,7 +212,7 @@ async fn a_task_ends_with_its_documents() {
     let mine = Scope::Task(pending.id);
     let mut draft = session.draft();
     let started = pending.advance(running("one"), at(5)).unwrap();
-    session.put_task(&mut draft, &started).await.unwrap();
+    Records::of(&mut session).put_task(&mut draft, &started).await.unwrap();
     draft.put(&SCRATCH.within(mine), value!({"n": 1}));
     draft.put_member(&LINES.within(mine), "1", value!({}));
     commit(&mut session, draft).await;
@@ -214,14 +221,14 @@ async fn a_task_ends_with_its_documents() {
     let mut draft = other.draft();
     draft.put(&SCRATCH.within(mine), value!({"n": 2}));
     let ended = started.clone().advance(terminal(), at(9)).unwrap();
-    other.put_task(&mut draft, &ended).await.unwrap();
+    Records::of(&mut other).put_task(&mut draft, &ended).await.unwrap();
     commit(&mut other, draft).await;
     assert_eq!(other.document(&SCRATCH.within(mine)).await.unwrap(), None);
     assert_eq!(other.member(&LINES.within(mine), "1").await.unwrap(), None);
     assert_eq!((ended.started_at, ended.ended_at), (Some(5), Some(9)));
 
     let mut draft = other.draft();
-    let error = other.put_task(&mut draft, &started).await.unwrap_err();
+    let error = Records::of(&mut other).put_task(&mut draft, &started).await.unwrap_err();
     assert_eq!(error.to_string(), format!("task {} is already terminal", ended.id));
     let (mut scratch, mut line) = (other.draft(), other.draft());
     scratch.put(&SCRATCH.within(mine), value!({}));
@@ -230,9 +237,9 @@ async fn a_task_ends_with_its_documents() {
         let error = other.commit(late).await.unwrap_err();
         assert!(error.to_string().starts_with("task 2 is terminal"), "{error}");
     }
-    let page = other.tasks(&TasksQuery::of_status("pending")).await.unwrap();
+    let page = Records::of(&mut other).tasks(&TasksQuery::of_status("pending")).await.unwrap();
     assert!(page.items.is_empty());
-    let page = other.tasks(&TasksQuery::of_status("terminal")).await.unwrap();
+    let page = Records::of(&mut other).tasks(&TasksQuery::of_status("terminal")).await.unwrap();
     assert_eq!(page.items, [ended]);
 }
 
@@ -247,7 +254,7 @@ async fn a_memo_is_written_once_and_ends_with_the_task() {
     let started = noted.advance(running("one"), at(1)).unwrap().memo("other", value!({})).unwrap();
     put(&mut session, started).await;
     let mut session = reopen(&storage).await;
-    let back = session.task(2).await.unwrap().unwrap().recover();
+    let back = Records::of(&mut session).task(2).await.unwrap().unwrap().recover();
     assert_eq!((back.memos.len(), back.restarts), (2, 1));
     let back = back.advance(running("one"), at(2)).unwrap();
     let outcome = TaskOutcome::Completed { result: value!(1) };
@@ -261,8 +268,12 @@ async fn a_memo_is_written_once_and_ends_with_the_task() {
     let marked = record().memo("cursor", value!(1)).unwrap().request_abort().unwrap();
     assert!(marked.orphan("missing_task", at(9)).unwrap().memos.is_empty());
     put(&mut session, ended).await;
-    assert_eq!(session.task_commit(2).await.unwrap(), Some(session.head()), "the record's own commit");
-    assert_eq!(session.task_commit(99).await.unwrap(), None);
+    assert_eq!(
+        Records::of(&mut session).task_commit(2).await.unwrap(),
+        Some(session.head()),
+        "the record's own commit"
+    );
+    assert_eq!(Records::of(&mut session).task_commit(99).await.unwrap(), None);
 }
 
 // H63: a task waits for tasks that exist, its change's own included, and not for itself.
@@ -275,13 +286,13 @@ async fn a_task_waits_only_for_what_exists() {
     let itself = first.clone().advance(waiting(vec![77, 2]), at(2)).unwrap_err();
     assert_eq!(itself, TaskError::Cycle(2));
     let lost = first.clone().advance(waiting(vec![77]), at(2)).unwrap();
-    let error = session.put_task(&mut draft, &lost).await.unwrap_err();
+    let error = Records::of(&mut session).put_task(&mut draft, &lost).await.unwrap_err();
     assert_eq!(error.to_string(), "task 77 does not exist");
     put(&mut session, first.clone()).await;
     let mut draft = session.draft();
-    let second = session.create_task(&mut draft, new_task(1)).await.unwrap();
+    let second = Records::of(&mut session).create_task(&mut draft, new_task(1)).await.unwrap();
     let waits = first.advance(waiting(vec![second]), at(2)).unwrap();
-    session.put_task(&mut draft, &waits).await.unwrap();
+    Records::of(&mut session).put_task(&mut draft, &waits).await.unwrap();
     commit(&mut session, draft).await;
 }
 
@@ -291,20 +302,20 @@ async fn owners() -> (Arc<dyn Storage>, Session, Task) {
     let owner = task(&mut session).await; // 2
     let mut draft = session.draft();
     for _ in 0..2 {
-        session.create_conversation(&mut draft, Some(owner.id)).await.unwrap(); // 3, 4
+        Records::of(&mut session).create_conversation(&mut draft, Some(owner.id)).await.unwrap(); // 3, 4
     }
     let mut other = new_task(3);
     (other.kind, other.background) = ("test.other".to_owned(), true);
-    let other = session.create_task(&mut draft, other).await.unwrap(); // 5
-    session.create_conversation(&mut draft, Some(other)).await.unwrap(); // 6
+    let other = Records::of(&mut session).create_task(&mut draft, other).await.unwrap(); // 5
+    Records::of(&mut session).create_conversation(&mut draft, Some(other)).await.unwrap(); // 6
     let mut child = new_task(1);
     child.owner = Some(owner.id);
-    session.create_task(&mut draft, child).await.unwrap(); // 7
+    Records::of(&mut session).create_task(&mut draft, child).await.unwrap(); // 7
     commit(&mut session, draft).await;
     let sleeping = TaskState::Sleeping { checkpoint: value!({}), until: 9 };
     let noted = owner.memo("m", value!(1)).unwrap().advance(running("one"), at(1)).unwrap();
     put(&mut session, noted.clone().advance(sleeping, at(2)).unwrap()).await;
-    let marked = session.task(5).await.unwrap().unwrap().request_abort().unwrap();
+    let marked = Records::of(&mut session).task(5).await.unwrap().unwrap().request_abort().unwrap();
     put(&mut session, marked).await;
     (storage, session, noted)
 }
@@ -314,14 +325,15 @@ async fn owners() -> (Arc<dyn Storage>, Session, Task) {
 #[tokio::test]
 async fn conversations_and_tasks_are_listed_by_what_they_are() {
     let (storage, mut session, noted) = owners().await;
-    let reader = reopen(&storage).await;
+    let mut reader = reopen(&storage).await;
+    let records = Records::of(&mut reader);
     for limit in [1, 2, 100] {
         let conversations = async |owner_conversation, owner_task, order| {
             let (mut query, mut found) = (ConversationsQuery::all(), Vec::new());
             (query.owner_conversation, query.owner_task) = (owner_conversation, owner_task);
             (query.order, query.limit) = (order, limit);
             loop {
-                let page = reader.conversations(&query).await.unwrap();
+                let page = records.conversations(&query).await.unwrap();
                 assert!(page.items.len() <= limit && (page.items.len() == limit || !page.more));
                 query.after = page.items.last().map(|conversation| conversation.id);
                 found.extend(page.items.into_iter().map(|conversation| conversation.id));
@@ -342,7 +354,7 @@ async fn conversations_and_tasks_are_listed_by_what_they_are() {
             query.limit = limit;
             set(&mut query);
             loop {
-                let page = reader.tasks(&query).await.unwrap();
+                let page = records.tasks(&query).await.unwrap();
                 assert!(page.items.len() <= limit && (page.items.len() == limit || !page.more));
                 query.after = page.items.last().map(|task| task.id);
                 found.extend(page.items.into_iter().map(|task| task.id));
@@ -366,7 +378,11 @@ async fn conversations_and_tasks_are_listed_by_what_they_are() {
     let mut plain = noted;
     plain.memos.clear();
     put(&mut session, plain.clone()).await;
-    assert_eq!(reopen(&storage).await.task(2).await.unwrap(), Some(plain), "the record is replaced whole");
+    assert_eq!(
+        Records::of(&mut reopen(&storage).await).task(2).await.unwrap(),
+        Some(plain),
+        "the record is replaced whole"
+    );
 }
 
 // H9, H19.
@@ -377,10 +393,10 @@ async fn of_several_writes_the_last_counts_and_of_none_there_is_no_commit() {
     let one = pending.advance(running("one"), at(1)).unwrap();
     let two = one.clone().advance(running("two"), at(2)).unwrap();
     let mut draft = session.draft();
-    session.put_task(&mut draft, &one).await.unwrap();
-    session.put_task(&mut draft, &two).await.unwrap();
+    Records::of(&mut session).put_task(&mut draft, &one).await.unwrap();
+    Records::of(&mut session).put_task(&mut draft, &two).await.unwrap();
     let head = commit(&mut session, draft).await;
-    assert_eq!(session.task(two.id).await.unwrap(), Some(two));
+    assert_eq!(Records::of(&mut session).task(two.id).await.unwrap(), Some(two));
     let mut draft = session.draft();
     draft.retire(&SCRATCH);
     assert_eq!(commit(&mut session, draft).await, head);
@@ -473,10 +489,10 @@ async fn a_start_by_key_is_created_attached_or_settled() {
     for handle in &mut handles {
         loop {
             let mut draft = handle.draft();
-            let started = handle.start_task(&mut draft, "order-7", new_task(1)).await.unwrap();
+            let started = Records::of(handle).start_task(&mut draft, "order-7", new_task(1)).await.unwrap();
             match (handle.commit(draft).await, started) {
-                (Ok(_), Started::Created(id)) => break ids.push((true, id)),
-                (Ok(_), Started::Attached(task)) => break ids.push((false, task.id)),
+                (Ok(_), TaskStart::Created(id)) => break ids.push((true, id)),
+                (Ok(_), TaskStart::Attached(task)) => break ids.push((false, task.id)),
                 (Err(CommitError::Conflict(_)), _) => handle.refresh().await.map(drop).unwrap(),
                 other => panic!("expected a start, found {other:?}"),
             }
@@ -484,12 +500,13 @@ async fn a_start_by_key_is_created_attached_or_settled() {
     }
     assert_eq!(ids, [(true, 2), (false, 2), (false, 2)]);
     session.refresh().await.unwrap();
-    let task = session.task(2).await.unwrap().unwrap().advance(running("one"), at(1)).unwrap();
+    let task =
+        Records::of(&mut session).task(2).await.unwrap().unwrap().advance(running("one"), at(1)).unwrap();
     let ended = task.advance(terminal(), at(2)).unwrap();
     put(&mut session, ended.clone()).await;
     let mut draft = session.draft();
-    let started = session.start_task(&mut draft, "order-7", new_task(1)).await.unwrap();
-    assert_eq!(started, Started::Settled(ended));
+    let started = Records::of(&mut session).start_task(&mut draft, "order-7", new_task(1)).await.unwrap();
+    assert_eq!(started, TaskStart::Settled(ended));
 }
 
 // What a host logs with `{:?}` has no stored values in it.
@@ -498,7 +515,7 @@ async fn debug_tells_no_values() {
     let (storage, mut session) = fresh().await;
     let secret = || value!({"secret": "hunter2"});
     let mut subscription = subscribe(storage.clone(), id()).await.unwrap().unwrap();
-    let said = NewEntry { data: Some(secret()), ..entry("note") };
+    let said = entry("note").data(secret());
     let work = NewTask::new("test.work", 1, 1, secret(), secret());
     let mut draft = session.draft();
     draft.put(&SCRATCH, secret());

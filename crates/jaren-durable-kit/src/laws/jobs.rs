@@ -15,7 +15,7 @@ use crate::steps::{
     after, apply, base, commit, conflict, create, head, job_conflict, refusal, value, writing,
 };
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 const INSTANT: Duration = Duration::from_millis(1);
 
 fn new(id: &str) -> NewJob {

@@ -60,7 +60,7 @@ impl fmt::Debug for Intent {
 
 /// What a change makes of a document.
 #[derive(Clone, Copy)]
-pub(super) enum Staged<'a> {
+pub(crate) enum Staged<'a> {
     Untouched,
     Set(&'a Value),
     Ended,
@@ -145,7 +145,7 @@ impl Draft {
     }
 
     /// What this change makes of a document.
-    pub(super) fn staged(&self, address: &Address) -> Staged<'_> {
+    pub(crate) fn staged(&self, address: &Address) -> Staged<'_> {
         if self.scopes.contains(&address.scope()) {
             return Staged::Ended;
         }
@@ -156,16 +156,25 @@ impl Draft {
         }
     }
 
-    pub(super) fn set_minted(&mut self) {
+    pub(crate) fn set_minted(&mut self) {
         self.minted = true;
     }
 
-    pub(super) fn owners(&mut self) -> &mut BTreeSet<u64> {
+    pub(crate) fn owners(&mut self) -> &mut BTreeSet<u64> {
         &mut self.owners
     }
 
     pub(super) fn at(&self) -> Option<CommitId> {
         self.at
+    }
+
+    /// The tasks in whose scopes it sets documents.
+    pub(crate) fn task_scopes(&self) -> BTreeSet<u64> {
+        let tasks = self.documents().filter_map(|(address, intent)| match (address.scope(), intent) {
+            (Scope::Task(task), Intent::Put { .. }) => Some(task),
+            _ => None,
+        });
+        tasks.collect()
     }
 
     /// What is to become of documents whose scope does not end with this change.

@@ -1,4 +1,4 @@
-//! Ids, conversations and their entries: records that a change plans, each with the checks of its kind.
+//! Ids, conversations and their entries, each with the checks of its kind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,10 +6,8 @@ use std::sync::Arc;
 use jaren_json::{FromValueError, ToValueError, Value};
 use serde::{Deserialize, Serialize};
 
-use super::draft::Staged;
-use super::{Draft, Session};
-use crate::kinds::Form;
-use crate::{Address, Family, Order, Page, Scope, SessionError, Singleton, TaskError};
+use super::{Records, TaskError};
+use crate::{Draft, Family, Order, Page, Retry, Scope, SessionError, Singleton};
 
 /// The next id of a session.
 const IDS: Singleton = Singleton::new("jaren.ids", 1).current();
@@ -36,6 +34,7 @@ pub struct Conversation {
 /// The task that owns a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ConversationOwner {
     /// The task's conversation.
     pub conversation_id: u64,
@@ -75,6 +74,7 @@ impl fmt::Debug for Entry {
 
 /// An entry to append. Its `Debug` leaves out what it says.
 #[derive(Clone, PartialEq)]
+#[non_exhaustive]
 pub struct NewEntry {
     /// Its kind, which is not empty.
     pub kind: String,
@@ -82,6 +82,25 @@ pub struct NewEntry {
     pub data: Option<Value>,
     /// The task that appends it.
     pub by_task: Option<u64>,
+}
+
+impl NewEntry {
+    /// An entry that says nothing further.
+    pub fn new(kind: impl Into<String>) -> Self {
+        Self { kind: kind.into(), data: None, by_task: None }
+    }
+
+    /// The same with what it says.
+    #[must_use]
+    pub fn data(self, data: Value) -> Self {
+        Self { data: Some(data), ..self }
+    }
+
+    /// The same as a task's.
+    #[must_use]
+    pub fn by_task(self, task: u64) -> Self {
+        Self { by_task: Some(task), ..self }
+    }
 }
 
 impl fmt::Debug for NewEntry {
@@ -140,6 +159,21 @@ pub enum RecordError {
     Session(#[from] SessionError),
 }
 
+impl RecordError {
+    /// Whether the same may be tried again: if the handle's read may.
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::Session(error) => error.retry(),
+            _ => Retry::Never,
+        }
+    }
+
+    /// What went wrong, without the cause.
+    pub fn message(&self) -> String {
+        self.to_string()
+    }
+}
+
 /// Keys order as their ids do.
 pub(super) fn key(id: u64) -> String {
     format!("{id:016}")
@@ -153,107 +187,93 @@ pub(super) fn encode(record: &impl Serialize) -> Result<Value, RecordError> {
     jaren_json::to_value(record).map_err(RecordError::Form)
 }
 
-fn take_id(change: &mut Draft, id: u64) -> Result<(), RecordError> {
+fn take_id(draft: &mut Draft, id: u64) -> Result<(), RecordError> {
     if id > ID_MAX {
         return Err(RecordError::Exhausted);
     }
-    change.put(&IDS, encode(&(id + 1))?);
-    change.set_minted();
+    draft.put(&IDS, encode(&(id + 1))?);
+    draft.set_minted();
     Ok(())
 }
 
-impl Session {
-    /// A document as it is once the change is committed.
-    pub(super) async fn candidate(
-        &mut self,
-        change: &Draft,
-        address: Address,
-        form: Form,
-    ) -> Result<Option<Value>, SessionError> {
-        match change.staged(&address) {
-            Staged::Untouched => self.value(address, form).await,
-            Staged::Set(value) => Ok(Some(value.clone())),
-            Staged::Ended => Ok(None),
-        }
-    }
-
+impl Records<'_> {
     /// The next id of this session, which the change takes: 2 for the first, and each one only once.
     ///
     /// One namespace serves all records (durable A2). An id is taken when the change is committed.
-    pub async fn mint(&mut self, change: &mut Draft) -> Result<u64, RecordError> {
-        let stored = self.candidate(change, IDS.address(), IDS.form()).await?;
+    pub async fn mint(&mut self, draft: &mut Draft) -> Result<u64, RecordError> {
+        let stored = self.candidate(draft, IDS.address(), IDS.form()).await?;
         let next = stored.as_ref().map_or(Ok(ROOT + 1), decode)?;
-        take_id(change, next)?;
+        take_id(draft, next)?;
         Ok(next)
     }
 
     /// Lets the ids that are minted from now on begin after `id`, which the caller gave away himself.
-    pub async fn reserve_id(&mut self, change: &mut Draft, id: u64) -> Result<(), RecordError> {
-        let next = self.mint(change).await?;
-        take_id(change, next.saturating_sub(1).max(id))
+    pub async fn reserve_id(&mut self, draft: &mut Draft, id: u64) -> Result<(), RecordError> {
+        let next = self.mint(draft).await?;
+        take_id(draft, next.saturating_sub(1).max(id))
     }
 
     /// Creates the root conversation, which has the id 1.
-    pub async fn create_root_conversation(&mut self, change: &mut Draft) -> Result<u64, RecordError> {
-        if self.conversation_in(change, ROOT).await?.is_some() {
+    pub async fn create_root_conversation(&mut self, draft: &mut Draft) -> Result<u64, RecordError> {
+        if self.conversation_in(draft, ROOT).await?.is_some() {
             return Err(RecordError::Exists(ROOT));
         }
         let record = Conversation { id: ROOT, owner: None };
-        change.put_member(&CONVERSATIONS, &key(ROOT), encode(&record)?);
+        draft.put_member(&CONVERSATIONS, &key(ROOT), encode(&record)?);
         Ok(ROOT)
     }
 
     /// Creates a conversation without an owner, or with a task that neither ends nor is to be aborted (durable A10).
     pub async fn create_conversation(
         &mut self,
-        change: &mut Draft,
+        draft: &mut Draft,
         owner: Option<u64>,
     ) -> Result<u64, RecordError> {
         let owner = match owner {
             None => None,
             Some(task_id) => {
-                let task = self.owner_in(change, task_id).await?;
+                let task = self.owner_in(draft, task_id).await?;
                 Some(ConversationOwner { conversation_id: task.conversation_id, task_id })
             }
         };
-        let id = self.mint(change).await?;
-        change.put_member(&CONVERSATIONS, &key(id), encode(&Conversation { id, owner })?);
+        let id = self.mint(draft).await?;
+        draft.put_member(&CONVERSATIONS, &key(id), encode(&Conversation { id, owner })?);
         Ok(id)
     }
 
     /// A committed conversation.
     pub async fn conversation(&mut self, id: u64) -> Result<Option<Conversation>, RecordError> {
-        self.member(&CONVERSATIONS, &key(id)).await?.as_ref().map(decode).transpose()
+        self.session.member(&CONVERSATIONS, &key(id)).await?.as_ref().map(decode).transpose()
     }
 
     /// A conversation that is committed, or created by the change.
     pub(super) async fn conversation_in(
         &mut self,
-        change: &Draft,
+        draft: &Draft,
         id: u64,
     ) -> Result<Option<Conversation>, RecordError> {
         let address = CONVERSATIONS.address(&key(id));
-        self.candidate(change, address, CONVERSATIONS.form()).await?.as_ref().map(decode).transpose()
+        self.candidate(draft, address, CONVERSATIONS.form()).await?.as_ref().map(decode).transpose()
     }
 
     /// Appends an entry to a conversation.
     pub async fn append_entry(
         &mut self,
-        change: &mut Draft,
+        draft: &mut Draft,
         conversation: u64,
         entry: NewEntry,
     ) -> Result<u64, RecordError> {
         if entry.kind.is_empty() {
             return Err(RecordError::Kind);
         }
-        if self.conversation_in(change, conversation).await?.is_none() {
+        if self.conversation_in(draft, conversation).await?.is_none() {
             return Err(RecordError::Conversation(conversation));
         }
-        let id = self.mint(change).await?;
+        let id = self.mint(draft).await?;
         let NewEntry { kind, data, by_task: by_task_id } = entry;
         let record = Entry { id, conversation_id: conversation, kind, data, by_task_id };
         let entries = ENTRIES.within(Scope::Conversation(conversation));
-        change.put_member(&entries, &key(id), encode(&record)?);
+        draft.put_member(&entries, &key(id), encode(&record)?);
         Ok(id)
     }
 
@@ -270,8 +290,8 @@ impl Session {
         }
         let entries = ENTRIES.within(Scope::Conversation(conversation));
         let after: Option<Arc<str>> = after.map(|id| key(id).into());
-        let page = self.page(&entries, order, after, limit).await?;
+        let page = self.session.page(&entries, order, after, limit).await?;
         let items = page.items.iter().map(|(_, value)| decode(value)).collect::<Result<_, _>>()?;
-        Ok(Page { items, more: page.more })
+        Ok(Page::new(items, page.more))
     }
 }

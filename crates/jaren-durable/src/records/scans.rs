@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::Session;
 use super::conversations::{CONVERSATIONS, Conversation, RecordError, decode, key};
 use super::tasks::TASKS;
-use crate::{Family, Order, Page, Task, limits};
+use super::{Records, Task};
+use crate::{Family, Order, Page, limits};
 
 /// Records that one read brings.
 const READ_AHEAD: usize = 256;
@@ -52,7 +52,7 @@ pub struct TasksQuery {
     pub owner: Option<u64>,
     /// Only those of that kind.
     pub kind: Option<Arc<str>>,
-    /// Only those of that [status](crate::TaskState::status).
+    /// Only those of that [status](super::TaskState::status).
     pub status: Option<Arc<str>>,
     /// Only those that are marked to be aborted, or that are not.
     pub abort: Option<bool>,
@@ -102,7 +102,7 @@ fn is<T: PartialEq + Copy>(wanted: Option<T>, found: Option<T>) -> bool {
     wanted.is_none() || wanted == found
 }
 
-impl Session {
+impl Records<'_> {
     /// Committed conversations, by their ids. It reads those that the query leaves out, too.
     pub async fn conversations(&self, query: &ConversationsQuery) -> Result<Page<Conversation>, RecordError> {
         let takes = |conversation: &Conversation| query.takes(conversation);
@@ -126,18 +126,18 @@ impl Session {
         let mut after: Option<Arc<str>> = after.map(|id| key(id).into());
         let mut items = Vec::new();
         loop {
-            let page = self.page(family, order, after, READ_AHEAD.min(limit + 1)).await?;
+            let page = self.session.page(family, order, after, READ_AHEAD.min(limit + 1)).await?;
             for (_, value) in &page.items {
                 let record = decode(value)?;
                 if takes(&record) {
                     if items.len() == limit {
-                        return Ok(Page { items, more: true });
+                        return Ok(Page::new(items, true));
                     }
                     items.push(record);
                 }
             }
             if !page.more {
-                return Ok(Page { items, more: false });
+                return Ok(Page::new(items, false));
             }
             after = page.items.last().map(|(key, _)| key.clone());
         }

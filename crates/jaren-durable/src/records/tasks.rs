@@ -1,13 +1,13 @@
 //! Task records in a session: what a change may do to them (durable A11, A27, A29, A35, B32).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jaren_json::Value;
 
 use super::conversations::{RecordError, decode, encode, key};
-use super::{Draft, Intent, Session};
-use crate::{Family, Scope, Seq, SessionError, Task, TaskError, TaskState};
+use super::{Records, Task, TaskError, TaskState};
+use crate::{Draft, Family, Scope, Seq, Session, SessionError};
 
 pub(super) const TASKS: Family = Family::new("jaren.task", 1).current();
 /// Tasks by the caller's own key.
@@ -59,7 +59,8 @@ impl NewTask {
 
 /// What became of a start by key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Started {
+#[non_exhaustive]
+pub enum TaskStart {
     /// The change creates the task of that id.
     Created(u64),
     /// A task of that key is alive.
@@ -68,62 +69,44 @@ pub enum Started {
     Settled(Task),
 }
 
-impl Session {
+impl Records<'_> {
     /// A committed task.
     pub async fn task(&mut self, id: u64) -> Result<Option<Task>, RecordError> {
-        self.member(&TASKS, &key(id)).await?.as_ref().map(decode).transpose()
+        self.session.member(&TASKS, &key(id)).await?.as_ref().map(decode).transpose()
     }
 
     /// The commit that last wrote a task's record.
     pub async fn task_commit(&mut self, id: u64) -> Result<Option<Seq>, RecordError> {
         let address = TASKS.address(&key(id));
-        self.value(address.clone(), TASKS.form()).await?; // to know it
-        Ok(self.known(&address).map(|(seq, _)| seq))
+        self.session.value(address.clone(), TASKS.form()).await?; // to know it
+        Ok(self.session.known(&address).map(|(seq, _)| seq))
     }
 
-    /// A task that has ended, if the change sets a document in its scope.
-    pub(super) async fn ended_scope(&mut self, change: &Draft) -> Result<Option<u64>, SessionError> {
-        let mut scopes = BTreeSet::new();
-        for (address, intent) in change.documents() {
-            if let (Scope::Task(task), Intent::Put { .. }) = (address.scope(), intent) {
-                scopes.insert(task);
-            }
-        }
-        for task in scopes {
-            let record = self.value(TASKS.address(&key(task)), TASKS.form()).await?;
-            let status = record.as_ref().and_then(|record| record.get("state")?.get("status")?.as_str());
-            if status == Some("terminal") {
-                return Ok(Some(task));
-            }
-        }
-        Ok(None)
-    }
-
-    async fn task_in(&mut self, change: &Draft, id: u64) -> Result<Option<Task>, RecordError> {
+    async fn task_in(&mut self, draft: &Draft, id: u64) -> Result<Option<Task>, RecordError> {
         let address = TASKS.address(&key(id));
-        self.candidate(change, address, TASKS.form()).await?.as_ref().map(decode).transpose()
+        self.candidate(draft, address, TASKS.form()).await?.as_ref().map(decode).transpose()
     }
 
     /// A task that may own what the change creates.
-    pub(super) async fn owner_in(&mut self, change: &mut Draft, id: u64) -> Result<Task, RecordError> {
-        let task = self.task_in(change, id).await?.ok_or(RecordError::Task(id))?;
+    pub(super) async fn owner_in(&mut self, draft: &mut Draft, id: u64) -> Result<Task, RecordError> {
+        let task = self.task_in(draft, id).await?.ok_or(RecordError::Task(id))?;
         if let Some(what) = ending(&task) {
             return Err(RecordError::Owner { id, what });
         }
-        change.owners().insert(id);
+        draft.owners().insert(id);
         Ok(task)
     }
 
     /// Creates a pending task.
-    pub async fn create_task(&mut self, change: &mut Draft, new: NewTask) -> Result<u64, RecordError> {
+    pub async fn create_task(&mut self, draft: &mut Draft, new: NewTask) -> Result<u64, RecordError> {
         if new.kind.is_empty() {
             return Err(RecordError::Kind);
         }
-        if self.conversation_in(change, new.conversation).await?.is_none() {
+        if self.conversation_in(draft, new.conversation).await?.is_none() {
             return Err(RecordError::Conversation(new.conversation));
         }
         if let Some(owner) = new.owner {
-            let owner = self.owner_in(change, owner).await?;
+            let owner = self.owner_in(draft, owner).await?;
             if new.background {
                 return Err(RecordError::Background);
             }
@@ -131,7 +114,7 @@ impl Session {
                 return Err(RecordError::Moved(owner.id));
             }
         }
-        let id = self.mint(change).await?;
+        let id = self.mint(draft).await?;
         let task = Task {
             id,
             conversation_id: new.conversation,
@@ -148,7 +131,7 @@ impl Session {
             memos: BTreeMap::new(),
             state: TaskState::Pending { checkpoint: new.checkpoint },
         };
-        change.put_member(&TASKS, &key(id), encode(&task)?);
+        draft.put_member(&TASKS, &key(id), encode(&task)?);
         Ok(id)
     }
 
@@ -156,26 +139,26 @@ impl Session {
     /// time or after a crash, gets the same task (durable B32).
     pub async fn start_task(
         &mut self,
-        change: &mut Draft,
+        draft: &mut Draft,
         start: &str,
         new: NewTask,
-    ) -> Result<Started, RecordError> {
-        let known = self.candidate(change, STARTS.address(start), STARTS.form()).await?;
+    ) -> Result<TaskStart, RecordError> {
+        let known = self.candidate(draft, STARTS.address(start), STARTS.form()).await?;
         if let Some(id) = known.as_ref().map(decode::<u64>).transpose()? {
-            let task = self.task_in(change, id).await?.ok_or(RecordError::Task(id))?;
-            return Ok(if task.is_terminal() { Started::Settled(task) } else { Started::Attached(task) });
+            let task = self.task_in(draft, id).await?.ok_or(RecordError::Task(id))?;
+            return Ok(if task.is_terminal() { TaskStart::Settled(task) } else { TaskStart::Attached(task) });
         }
-        let id = self.create_task(change, new).await?;
-        change.put_member(&STARTS, start, encode(&id)?);
-        Ok(Started::Created(id))
+        let id = self.create_task(draft, new).await?;
+        draft.put_member(&STARTS, start, encode(&id)?);
+        Ok(TaskStart::Created(id))
     }
 
     /// Replaces a task's record; the end of a task ends the documents of its scope in the same commit.
     ///
     /// A terminal record cannot be replaced, nor one that ends in a change that gives it something to own. A task waits
     /// only for tasks that exist; whether they wait for each other in a ring is for whoever drives them to see.
-    pub async fn put_task(&mut self, change: &mut Draft, task: &Task) -> Result<(), RecordError> {
-        let before = self.task_in(change, task.id).await?.ok_or(RecordError::Task(task.id))?;
+    pub async fn put_task(&mut self, draft: &mut Draft, task: &Task) -> Result<(), RecordError> {
+        let before = self.task_in(draft, task.id).await?.ok_or(RecordError::Task(task.id))?;
         if before.is_terminal() {
             return Err(TaskError::Terminal(task.id).into());
         }
@@ -183,23 +166,36 @@ impl Session {
             return Err(RecordError::Moved(task.id));
         }
         if let Some(what) = ending(task)
-            && change.owners().contains(&task.id)
+            && draft.owners().contains(&task.id)
         {
             return Err(RecordError::Owner { id: task.id, what });
         }
         if let TaskState::Waiting { on, .. } = &task.state {
             for awaited in on {
-                if self.task_in(change, *awaited).await?.is_none() {
+                if self.task_in(draft, *awaited).await?.is_none() {
                     return Err(RecordError::Task(*awaited)); // durable E20
                 }
             }
         }
-        change.put_member(&TASKS, &key(task.id), encode(task)?);
+        draft.put_member(&TASKS, &key(task.id), encode(task)?);
         if task.is_terminal() {
-            change.retire_scope(Scope::Task(task.id));
+            draft.retire_scope(Scope::Task(task.id));
         }
         Ok(())
     }
+}
+
+/// A task that has ended, if the change sets a document in its scope: what the first half asks of the second before a
+/// commit (durable A37).
+pub(crate) async fn ended_scope(session: &mut Session, draft: &Draft) -> Result<Option<u64>, SessionError> {
+    for task in draft.task_scopes() {
+        let record = session.value(TASKS.address(&key(task)), TASKS.form()).await?;
+        let status = record.as_ref().and_then(|record| record.get("state")?.get("status")?.as_str());
+        if status == Some("terminal") {
+            return Ok(Some(task));
+        }
+    }
+    Ok(None)
 }
 
 /// Why a task cannot own anything new, if it cannot.

@@ -55,6 +55,7 @@ pub struct Task {
 /// Why a task is to be aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Abort {
     /// Somebody asked for it.
     Requested,
@@ -158,6 +159,20 @@ pub enum TaskError {
     /// A waiting task cannot wait for itself.
     #[error("task {0} waits for itself")]
     Cycle(u64),
+}
+
+impl TaskError {
+    /// The task.
+    pub fn task(&self) -> u64 {
+        match self {
+            Self::Terminal(id) | Self::Settled(id) | Self::Cycle(id) | Self::Transition { id, .. } => *id,
+        }
+    }
+
+    /// What went wrong.
+    pub fn message(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl fmt::Debug for Task {
