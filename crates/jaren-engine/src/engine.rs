@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jaren_durable::{IntoStorage, Session, SessionId, Storage};
+use jaren_flow::CompileOptions;
 use jaren_flow::workflow::Workflow;
 use jaren_host::{Clock, Ids, Random, SortableIds, SystemClock, SystemRandom};
 use jaren_json::{Str, Value};
@@ -37,6 +38,7 @@ pub(crate) struct Inner {
     pub(crate) policy: CommitPolicy,
     pub(crate) grace: Duration,
     pub(crate) concurrency: NonZeroUsize,
+    options: CompileOptions,
     compiled: Compiled,
 }
 
@@ -49,7 +51,8 @@ impl Inner {
         if let Some(workflow) = self.compiled.find(document) {
             return Ok(workflow);
         }
-        let workflow = Workflow::compile(document, &self.tasks).map_err(EngineError::of_report)?;
+        let workflow = Workflow::compile_with(document, &self.tasks, &self.options);
+        let workflow = workflow.map_err(EngineError::of_report)?;
         self.compiled.keep(document, &workflow);
         Ok(workflow)
     }
@@ -99,9 +102,19 @@ impl Engine {
         let ids = Arc::new(SortableIds::system());
         let random = Arc::new(SystemRandom);
         let (policy, resources, grace) = (CommitPolicy::default(), Resources::new(), GRACE);
-        let (concurrency, compiled) = (CONCURRENCY, Compiled::default());
-        let inner =
-            Inner { storage, tasks, clock, ids, random, resources, policy, grace, concurrency, compiled };
+        let inner = Inner {
+            storage,
+            tasks,
+            clock,
+            ids,
+            random,
+            resources,
+            policy,
+            grace,
+            concurrency: CONCURRENCY,
+            options: CompileOptions::new(),
+            compiled: Compiled::default(),
+        };
         Engine { inner: Arc::new(inner) }
     }
 
@@ -153,6 +166,20 @@ impl Engine {
     #[must_use]
     pub fn with_concurrency(self, tasks: NonZeroUsize) -> Self {
         self.changed(|inner| inner.concurrency = tasks)
+    }
+
+    /// The same with documents compiled so: with what the host lends to their queries and stylesheets (functions,
+    /// operators, collations, schemas, time zones), and with other limits.
+    ///
+    /// What is lent is code of the host's, as a task is. A run's identity has of it what its document has, the names: so
+    /// one that comes to answer otherwise gets another name, and the old one stays for as long as runs name it. A run
+    /// whose document names what is not lent does not open ([`ErrorKind::Document`](crate::ErrorKind::Document)).
+    #[must_use]
+    pub fn with_compile_options(self, options: CompileOptions) -> Self {
+        self.changed(|inner| {
+            inner.options = options;
+            inner.compiled = Compiled::default();
+        })
     }
 
     fn changed(self, change: impl FnOnce(&mut Inner)) -> Self {

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use jaren_durable::{CommitError, Draft, Retry, Session};
-use jaren_flow::DeclaredTasks;
 use jaren_flow::workflow::Workflow;
+use jaren_flow::{CompileOptions, DeclaredTasks};
 use jaren_host::Timestamp;
 use jaren_json::{Str, Value, value};
 
@@ -214,7 +214,9 @@ impl Engine {
             return Err(EngineError::unfit(&Unfit::new("the run is done, and goes on with nothing")));
         }
         let stored = load::required(session, &SNAPSHOT).await?;
-        let from = Workflow::compile(&definition.document, &DeclaredTasks).map_err(EngineError::of_report)?;
+        let reading = CompileOptions::for_reading();
+        let from = Workflow::compile_with(&definition.document, &DeclaredTasks, &reading);
+        let from = from.map_err(EngineError::of_report)?;
         let run = session.id().as_str();
         let snapshot = RunState::rebind(&from, to, run, &stored, rebind.starting_over);
         let snapshot = snapshot.map_err(|unfit| EngineError::unfit(&unfit))?;

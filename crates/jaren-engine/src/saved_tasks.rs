@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jaren_flow::workflow::Workflow;
-use jaren_flow::{DeclaredTasks, TaskEntry, TaskVersions};
+use jaren_flow::{CompileOptions, DeclaredTasks, TaskEntry, TaskVersions};
 use jaren_json::{Pointer, Report, Value};
 
 /// Accepts every task at the version that the document declares, and knows the versions of those that it was composed
@@ -15,7 +15,7 @@ struct SavedTasks {
 
 /// The workflow that a snapshot was saved with, whoever has its tasks.
 pub(crate) fn compile(document: &Value, snapshot: &Value) -> Result<Workflow, Report> {
-    let workflow = Workflow::compile(document, &DeclaredTasks)?;
+    let workflow = Workflow::compile_with(document, &DeclaredTasks, &CompileOptions::for_reading())?;
     let saved = snapshot.get("identity").and_then(|identity| identity.get("taskVersions"));
     let Some(saved) = saved.and_then(Value::as_object).filter(|saved| *saved != workflow.task_versions())
     else {
@@ -36,7 +36,7 @@ pub(crate) fn compile(document: &Value, snapshot: &Value) -> Result<Workflow, Re
             }
         }
     }
-    Workflow::compile(document, &SavedTasks { nested })
+    Workflow::compile_with(document, &SavedTasks { nested }, &CompileOptions::for_reading())
 }
 
 impl TaskVersions for SavedTasks {

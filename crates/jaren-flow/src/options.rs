@@ -20,7 +20,7 @@ use crate::defects::Defects;
 ///     [Some(Value::String(text))] => Ok(Some(Value::Bool(text.len() > 8))),
 ///     _ => Err("expected one text"),
 /// });
-/// let queries = jaren_query::CompileOptions { functions, ..Default::default() };
+/// let queries = jaren_query::CompileOptions::new().with_functions(functions);
 /// let document = value!({
 ///     "initial": "draft",
 ///     "states": ["draft", "review"],
@@ -30,7 +30,7 @@ use crate::defects::Defects;
 ///     }]
 /// });
 /// assert!(Machine::compile(&document).is_err());
-/// assert!(Machine::compile_with(&document, &CompileOptions::new().queries(queries)).is_ok());
+/// assert!(Machine::compile_with(&document, &CompileOptions::new().with_queries(queries)).is_ok());
 /// ```
 #[derive(Debug, Clone)]
 pub struct CompileOptions {
@@ -47,8 +47,7 @@ impl CompileOptions {
 
     /// Nothing of a host's, and the limits that are said here.
     pub fn new() -> Self {
-        let limits =
-            Limits { steps: Some(Self::STEP_EFFORT), work: Some(Self::STEP_EFFORT), ..Limits::default() };
+        let limits = Limits::new().with_steps(Self::STEP_EFFORT).with_work(Self::STEP_EFFORT);
         Self {
             queries: jaren_query::CompileOptions::default(),
             step_limits: limits,
@@ -70,7 +69,7 @@ impl CompileOptions {
     /// Its limits hold for the queries and stylesheets that are nodes of a dataflow, which take the time that the work
     /// takes. Its externals are not used: there is nothing that could bind one.
     #[must_use]
-    pub fn queries(mut self, queries: jaren_query::CompileOptions) -> Self {
+    pub fn with_queries(mut self, queries: jaren_query::CompileOptions) -> Self {
         self.queries = queries;
         self
     }
@@ -78,7 +77,7 @@ impl CompileOptions {
     /// The same with other limits of the queries within a step, for which the whole run waits: guards, the `with` of
     /// effects and tasks, the `select` of edges, the `input` of work.
     #[must_use]
-    pub fn step_limits(mut self, limits: Limits) -> Self {
+    pub fn with_step_limits(mut self, limits: Limits) -> Self {
         self.step_limits = limits;
         self
     }
@@ -86,7 +85,7 @@ impl CompileOptions {
     /// The same with another bound on the automatic transitions and timers of one call of a statechart, 1000 by default;
     /// more are JF2012.
     #[must_use]
-    pub fn microsteps_max(mut self, max: NonZeroU64) -> Self {
+    pub fn with_microsteps_max(mut self, max: NonZeroU64) -> Self {
         self.microsteps_max = max;
         self
     }
@@ -110,9 +109,10 @@ pub(crate) struct Queries {
 
 impl Queries {
     pub(crate) fn new(options: &CompileOptions) -> Self {
-        let bodies = jaren_query::CompileOptions { externals: None, ..options.queries.clone() };
-        let step = jaren_query::CompileOptions { limits: options.step_limits, ..bodies.clone() };
-        let node = jaren_jslt::CompileOptions { bodies, ..jaren_jslt::CompileOptions::default() };
+        let mut bodies = options.queries.clone();
+        bodies.externals = None;
+        let step = bodies.clone().with_limits(options.step_limits);
+        let node = jaren_jslt::CompileOptions::new().with_bodies(bodies);
         Self { step, node, is_reading: options.is_reading, microsteps_max: options.microsteps_max }
     }
 

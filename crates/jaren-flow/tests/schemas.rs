@@ -48,7 +48,7 @@ const STYLESHEET: Format = Format {
     schema: jaren_jslt::schema::stylesheet,
     left: &[
         ("what the host registers", &["JT0006", "JQ0008", "JQ0010"]),
-        ("whether a literal is a schema, which the host's type test says", &["JT0005", "JQ0009"]),
+        ("whether a literal is a schema, which the host says", &["JT0005", "JQ0009"]),
         ("which names are bound is seen in the whole document", &["JQ0007"]),
         ("the letters of date formats", &["date-format"]),
     ],

@@ -113,7 +113,7 @@ fn without_messages(result: &Value) -> Value {
 fn compare(seed: u64, broken: Option<Broken>) -> Outcome {
     let draw = &mut Draw(seed);
     let document = chart(draw);
-    let options = CompileOptions::new().microsteps_max(NonZeroU64::new(MICROSTEPS_MAX as u64).unwrap());
+    let options = CompileOptions::new().with_microsteps_max(NonZeroU64::new(MICROSTEPS_MAX as u64).unwrap());
     let chart = Statechart::compile_with(&document, &options)
         .unwrap_or_else(|report| panic!("{document}: {report:?}"));
     let mut both = Both { chart, reading: Reading::new(&document, MICROSTEPS_MAX, broken), at: None };

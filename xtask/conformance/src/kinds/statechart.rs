@@ -39,7 +39,7 @@ pub(crate) fn run(case: &Case) -> Outcome {
 
 fn options(case: &Case) -> CompileOptions {
     let bound = case.get("maxMicrosteps").and_then(Value::as_u64).and_then(NonZeroU64::new);
-    bound.map_or_else(CompileOptions::new, |max| CompileOptions::new().microsteps_max(max))
+    bound.map_or_else(CompileOptions::new, |max| CompileOptions::new().with_microsteps_max(max))
 }
 
 /// What a script works on.
