@@ -41,17 +41,15 @@ pub(crate) fn check_inputs(
 /// What the program lends to every query: JSON Schema for schema literals, and the time zones of the IANA by name; and
 /// the limits that were asked for.
 pub(crate) fn options(options: &Pipe) -> CompileOptions {
-    CompileOptions {
-        limits: limits(&options.limits),
-        type_tests: Some(jaren::json_schemas()),
-        time_zones: Some(Arc::new(BundledZones)),
-        ..CompileOptions::default()
-    }
+    CompileOptions::new()
+        .with_limits(limits(&options.limits))
+        .with_schemas(jaren::json_schemas())
+        .with_time_zones(Arc::new(BundledZones))
 }
 
 /// The limits of queries; the last one of a name counts.
 fn limits(arguments: &[Limit]) -> Limits {
-    let mut limits = Limits::default();
+    let mut limits = Limits::new();
     for Limit { what, count } in arguments {
         // A count beyond what this machine can address bounds nothing.
         let size = NonZeroUsize::try_from(*count).ok();

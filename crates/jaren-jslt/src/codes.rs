@@ -8,10 +8,10 @@ pub(crate) const RULE: &str = "JT0002";
 pub(crate) const MATCH: &str = "JT0003";
 /// An envelope of another version.
 pub(crate) const VERSION: &str = "JT0004";
-/// A schema that the type test refuses.
+/// A schema that the host refuses.
 pub(crate) const SCHEMA: &str = "JT0005";
 /// A schema without anything that could test it.
-pub(crate) const NO_TYPE_TEST: &str = "JT0006";
+pub(crate) const NO_SCHEMAS: &str = "JT0006";
 /// A body that does not compile.
 pub(crate) const BODY: &str = "JT0007";
 

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jaren_json::{Defects, Diagnostic, Pointer, Report, Str, Value};
 use jaren_query::extension::{ExtendedQuery, Extension, Reading, Refusal};
-use jaren_query::{JsonPath, TypeTest};
+use jaren_query::{JsonPath, SchemaTest};
 
-use crate::codes::{BODY, MATCH, NO_TYPE_TEST, SCHEMA};
+use crate::codes::{BODY, MATCH, NO_SCHEMAS, SCHEMA};
 use crate::document::{self, Disposition, Document};
 use crate::sheet::{Mode, ModeId, Rule, Sheet};
 use crate::stylesheet::CompileOptions;
@@ -170,15 +170,15 @@ impl<'d> Compiler<'d> {
         }
     }
 
-    fn schema(&mut self, schema: &Value, place: &Pointer) -> Option<TypeTest> {
-        let Some(type_tests) = &self.bodies.type_tests else {
-            self.defect(NO_TYPE_TEST, place, "schemas need a type test, and none is installed");
+    fn schema(&mut self, schema: &Value, place: &Pointer) -> Option<SchemaTest> {
+        let Some(schemas) = &self.bodies.schemas else {
+            self.defect(NO_SCHEMAS, place, "a schema needs something that compiles it, and the host lends nothing (`CompileOptions::with_schemas`)");
             return None;
         };
-        match type_tests.compile(schema) {
+        match schemas.compile(schema) {
             Ok(test) => Some(test),
             Err(reason) => {
-                self.defect(SCHEMA, place, format!("the type test refuses the schema: {reason}"));
+                self.defect(SCHEMA, place, format!("the host refuses the schema: {reason}"));
                 None
             }
         }

@@ -22,7 +22,7 @@
 //!
 //! # What this crate will not do
 //!
-//! It has no schema language: [`jaren_query::TypeTests`] of the host compile schemas. It reads no files and imports no
+//! It has no schema language: [`jaren_query::Schemas`] of the host compile schemas. It reads no files and imports no
 //! other sheets.
 #![forbid(unsafe_code)]
 

@@ -2,7 +2,7 @@
 
 use jaren_json::{Pointer, Str};
 use jaren_query::extension::ExtendedQuery;
-use jaren_query::{JsonPath, Limits, TypeTest};
+use jaren_query::{JsonPath, Limits, SchemaTest};
 
 use crate::document::Unmatched;
 
@@ -33,7 +33,7 @@ pub(crate) struct Rule {
     /// The index of the path that it matches by.
     pub(crate) path: Option<usize>,
     /// The schema that it matches by.
-    pub(crate) test: Option<TypeTest>,
+    pub(crate) test: Option<SchemaTest>,
     pub(crate) body: ExtendedQuery,
     /// Whether the body reads `$path`.
     pub(crate) reads_path: bool,

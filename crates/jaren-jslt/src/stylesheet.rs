@@ -16,18 +16,19 @@ pub struct Stylesheet(Arc<Sheet>);
 
 /// How to compile a stylesheet.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CompileOptions {
     /// How bodies are compiled: their limits, and what a host lends them.
     ///
     /// The `externals` are the parameters of the stylesheet (section 8.1), beside which bodies may name `root` and `path`.
-    /// The `type_tests` compile the schemas of matches too.
+    /// The `schemas` compile the schemas of matches too.
     ///
     /// Of the limits, `steps` and `work` hold for a transform as a whole: for all evaluations of bodies together, and for
     /// what happens between them, where a dispatch is a step and values that are kept are work. What a body spends beyond
     /// them is `JT2004`, and what is spent between bodies `JR2001`.
     pub bodies: jaren_query::CompileOptions,
     /// How deep dispatches may lie within each other (section 5.4); `JT2001` beyond. The dispatch of the input is at depth
-    /// 0. Each level needs some stack, which is taken from the heap where the thread's own is short; what would take more than
+    /// 0, so that 0 lets none lie within another. Each level needs some stack, which is taken from the heap where the thread's own is short; what would take more than
     /// 128 MiB of it is `JT2001` too.
     pub depth_max: usize,
     /// How many values a transform may dispatch; `JR2001` beyond. The format has no such limit; where this is `None`, only
@@ -35,10 +36,38 @@ pub struct CompileOptions {
     pub dispatches_max: Option<NonZeroU64>,
 }
 
-impl Default for CompileOptions {
+impl CompileOptions {
     /// Any parameters, nothing of a host, the format's depth of 1024, and no other limit.
+    pub fn new() -> Self {
+        Self { bodies: jaren_query::CompileOptions::new(), depth_max: 1024, dispatches_max: None }
+    }
+
+    /// The same with bodies compiled like this.
+    #[must_use]
+    pub fn with_bodies(mut self, bodies: jaren_query::CompileOptions) -> Self {
+        self.bodies = bodies;
+        self
+    }
+
+    /// The same with dispatches so deep within each other.
+    #[must_use]
+    pub fn with_depth_max(mut self, depth: usize) -> Self {
+        self.depth_max = depth;
+        self
+    }
+
+    /// The same with so many dispatches.
+    #[must_use]
+    pub fn with_dispatches_max(mut self, dispatches: impl Into<Option<NonZeroU64>>) -> Self {
+        self.dispatches_max = dispatches.into();
+        self
+    }
+}
+
+impl Default for CompileOptions {
+    /// As [`CompileOptions::new`].
     fn default() -> Self {
-        Self { bodies: jaren_query::CompileOptions::default(), depth_max: 1024, dispatches_max: None }
+        Self::new()
     }
 }
 

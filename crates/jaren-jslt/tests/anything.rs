@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use jaren_jslt::{CompileOptions, Stylesheet};
 use jaren_json::{Object, Value, value};
-use jaren_query::{Limits, TypeTest, TypeTests};
+use jaren_query::{Limits, SchemaTest, Schemas};
 use proptest::prelude::*;
 
 /// Values of the language's own words.
@@ -58,14 +58,10 @@ proptest! {
 
     #[test]
     fn ends(document in anything(), rules in prop::collection::vec(anything(), 0..3), input in anything()) {
-        let mut options = CompileOptions {
-            depth_max: 20,
-            dispatches_max: NonZeroU64::new(1000),
-            ..CompileOptions::default()
-        };
-        options.bodies.limits = Limits { steps: NonZeroU64::new(1000), ..Limits::default() };
-        options.bodies.type_tests =
-            Some(TypeTests::new(|schema| schema.as_bool().map(|is| TypeTest::new(move |_| is)).ok_or("a boolean")));
+        let mut options = CompileOptions::new().with_depth_max(20).with_dispatches_max(NonZeroU64::new(1000));
+        options.bodies.limits = Limits::new().with_steps(NonZeroU64::new(1000));
+        options.bodies.schemas =
+            Some(Schemas::new(|schema| schema.as_bool().map(|is| SchemaTest::new(move |_| is)).ok_or("a boolean")));
         for document in [document, Value::from(rules)] {
             match Stylesheet::compile_with(&document, &options) {
                 Ok(sheet) => match sheet.transform_with(&input, &[("x", &document)]) {

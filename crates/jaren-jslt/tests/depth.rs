@@ -13,7 +13,7 @@ const STACK: usize = 128 << 10;
 
 /// What a transform answers on a thread with hardly any stack.
 fn transform(document: &Value, input: Value, depth_max: usize) -> Result<Option<Value>, TransformError> {
-    let options = CompileOptions { depth_max, ..CompileOptions::default() };
+    let options = CompileOptions::new().with_depth_max(depth_max);
     let sheet = Stylesheet::compile_with(document, &options).unwrap();
     thread::Builder::new().stack_size(STACK).spawn(move || sheet.transform(&input)).unwrap().join().unwrap()
 }
@@ -88,14 +88,13 @@ fn dispatches_can_be_counted() {
     // Depth alone does not bound this: it would take 2^60 dispatches.
     let document = value!([{"body": {"$if": [
         {"$gt": [{"$count": "$..*"}, 60]}, 0, {"$seq": [{"$apply": [["$"]]}, {"$apply": [["$"]]}]}]}}]);
-    let options = CompileOptions { dispatches_max: NonZeroU64::new(10_000), ..CompileOptions::default() };
+    let options = CompileOptions::new().with_dispatches_max(NonZeroU64::new(10_000));
     let error = Stylesheet::compile_with(&document, &options).unwrap().transform(&value!(1)).unwrap_err();
     assert_eq!((error.code(), error.pointer().as_str()), ("JR2001", ""));
 
     let document = value!([{"match": "$[*]", "body": {"$neg": "$"}}]);
     for (dispatches, ends) in [(3, false), (4, true)] {
-        let options =
-            CompileOptions { dispatches_max: NonZeroU64::new(dispatches), ..CompileOptions::default() };
+        let options = CompileOptions::new().with_dispatches_max(NonZeroU64::new(dispatches));
         let sheet = Stylesheet::compile_with(&document, &options).unwrap();
         assert_eq!(sheet.transform(&value!([1, 2, 3])).is_ok(), ends);
     }
@@ -103,8 +102,8 @@ fn dispatches_can_be_counted() {
 
 /// What a transform answers that may do so much.
 fn limited(document: &Value, input: &Value, limits: Limits) -> Result<Option<Value>, TransformError> {
-    let bodies = jaren_query::CompileOptions { limits, ..jaren_query::CompileOptions::default() };
-    let options = CompileOptions { bodies, ..CompileOptions::default() };
+    let bodies = jaren_query::CompileOptions::new().with_limits(limits);
+    let options = CompileOptions::new().with_bodies(bodies);
     Stylesheet::compile_with(document, &options).unwrap().transform(input)
 }
 
@@ -113,8 +112,7 @@ fn limits_hold_for_all_bodies_together() {
     let document = value!([{"match": "$[*]", "body": {"$add": ["$", 1]}}]);
     let input: Value = (0..100).map(Value::from).collect();
     // The input and each element are dispatched, and each body has three expressions.
-    let steps =
-        |steps| limited(&document, &input, Limits { steps: NonZeroU64::new(steps), ..Limits::default() });
+    let steps = |steps| limited(&document, &input, Limits::new().with_steps(NonZeroU64::new(steps)));
     assert!(steps(401).is_ok());
     let error = steps(400).unwrap_err();
     assert_eq!((error.code(), error.pointer().as_str()), ("JT2004", "/0/body/$add/1"));
@@ -125,7 +123,7 @@ fn limits_hold_for_all_bodies_together() {
 #[test]
 fn no_stylesheet_works_without_end() {
     let work = |document: &Value, input: &Value| {
-        let error = limited(document, input, Limits { work: NonZeroU64::new(100_000), ..Limits::default() });
+        let error = limited(document, input, Limits::new().with_work(NonZeroU64::new(100_000)));
         let error = error.unwrap_err();
         // Inside a body it is that body's failure.
         let code = error.cause().map_or_else(|| error.code(), jaren_json::Diagnostic::code);

@@ -358,7 +358,7 @@ fn sheet() -> impl Strategy<Value = Sheet> {
 }
 
 fn agree(sheet: &Sheet, root: &Value) {
-    let options = CompileOptions { depth_max: DEPTH_MAX, ..CompileOptions::default() };
+    let options = CompileOptions::new().with_depth_max(DEPTH_MAX);
     let document = document(sheet);
     let compiled = Stylesheet::compile_with(&document, &options).unwrap();
     let found = compiled.items(root, &[]).map_err(|error| error.code());

@@ -3,17 +3,17 @@
 
 use jaren_jslt::{CompileOptions, Stylesheet};
 use jaren_json::{Diagnostic, ObjectBuilder, Pointer, ReadOptions, Value, read, value};
-use jaren_query::{TypeTest, TypeTests};
+use jaren_query::{SchemaTest, Schemas};
 
 /// Knows `type` and `required`.
-fn type_tests() -> TypeTests {
-    TypeTests::new(|schema| {
+fn schemas() -> Schemas {
+    Schemas::new(|schema| {
         let Some(keywords) = schema.as_object() else { return Err("a schema is an object") };
         if !keywords.iter().all(|(name, _)| ["type", "required"].contains(&name)) {
             return Err("a schema has 'type' and 'required'");
         }
         let keywords = keywords.clone();
-        Ok(TypeTest::new(move |item| {
+        Ok(SchemaTest::new(move |item| {
             let is_type = keywords.get("type").is_none_or(|name| *name == *item.kind().as_str());
             let required =
                 keywords.get("required").and_then(Value::as_array).into_iter().flat_map(|names| names.iter());
@@ -25,7 +25,7 @@ fn type_tests() -> TypeTests {
 
 fn answer(example: &Value) -> Result<Option<Value>, Diagnostic> {
     let mut options = CompileOptions::default();
-    options.bodies.type_tests = Some(type_tests());
+    options.bodies.schemas = Some(schemas());
     let sheet = Stylesheet::compile_with(example.get("stylesheet").unwrap(), &options)
         .map_err(jaren_json::Report::into_first)?;
     let parameters: Vec<_> =

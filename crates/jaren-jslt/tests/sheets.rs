@@ -3,7 +3,7 @@
 
 use jaren_jslt::{CompileOptions, Stylesheet, TransformError};
 use jaren_json::{Diagnostic, Value, value};
-use jaren_query::{Limits, TypeTest, TypeTests};
+use jaren_query::{Limits, SchemaTest, Schemas};
 
 fn compile(document: &Value) -> Stylesheet {
     Stylesheet::compile(document).unwrap_or_else(|report| panic!("{report:?}"))
@@ -129,7 +129,7 @@ fn parameters_are_bound_by_name() {
 
 #[test]
 fn limits_hold_in_each_body() {
-    let limits = Limits { steps: std::num::NonZeroU64::new(20), ..Limits::default() };
+    let limits = Limits::new().with_steps(std::num::NonZeroU64::new(20));
     let mut options = CompileOptions::default();
     options.bodies.limits = limits;
     let document = value!([{"match": "$[*]", "body": {"$count": {"$range": [1, "$"]}}},
@@ -143,10 +143,10 @@ fn limits_hold_in_each_body() {
 #[test]
 fn schemas_are_compiled_once() {
     let mut options = CompileOptions::default();
-    options.bodies.type_tests = Some(TypeTests::new(|schema| match schema.as_str() {
+    options.bodies.schemas = Some(Schemas::new(|schema| match schema.as_str() {
         Some(name) => {
             let name = name.to_owned();
-            Ok(TypeTest::new(move |item| item.kind().as_str() == name))
+            Ok(SchemaTest::new(move |item| item.kind().as_str() == name))
         }
         None => Err("expected the name of a type"),
     }));
@@ -156,7 +156,7 @@ fn schemas_are_compiled_once() {
     assert_eq!(sheet.transform(&value!([1, "x", [2]])).unwrap(), Some(value!([false, "x", [-2]])));
     let report =
         Stylesheet::compile_with(&value!([{"match": {"schema": 5}, "body": 1}]), &options).unwrap_err();
-    assert_eq!(report.first().message(), "the type test refuses the schema: expected the name of a type");
+    assert_eq!(report.first().message(), "the host refuses the schema: expected the name of a type");
 }
 
 #[test]

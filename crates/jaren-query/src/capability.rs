@@ -44,7 +44,7 @@ impl Function {
 ///     [Some(Value::String(text))] => Ok(text.chars().next().map(|first| Value::from(first.to_string()))),
 ///     _ => Err("expected one text"),
 /// });
-/// let options = CompileOptions { functions, ..CompileOptions::default() };
+/// let options = CompileOptions::new().with_functions(functions);
 /// let query = Query::compile_with(&value!({"$call": ["initial", "$.name"]}), &options)?;
 /// assert_eq!(query.first(&Scope::value(&value!({"name": "Emma"})))?, Some(value!("E")));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -80,6 +80,7 @@ impl Functions {
 
 /// How a registered operator takes its operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Operands {
     /// Its value is the one operand.
     One,
@@ -105,7 +106,7 @@ pub(crate) struct HostOperator {
 ///     [Some(number)] => number.as_f64().map(|number| Some(number.sqrt().into())).ok_or("expected a number"),
 ///     _ => Err("expected one operand"),
 /// })?;
-/// let options = CompileOptions { operators, ..CompileOptions::default() };
+/// let options = CompileOptions::new().with_operators(operators);
 /// let query = Query::compile_with(&value!({"$sqrt": "$.area"}), &options)?;
 /// assert_eq!(query.first(&Scope::value(&value!({"area": 9})))?, Some(value!(3)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

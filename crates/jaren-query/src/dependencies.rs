@@ -5,6 +5,7 @@ use jaren_json::{Str, Value, value};
 /// What a compiled query needs; each list in order and without repetition, save for the external parameters, which are in
 /// the order of their first appearance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dependencies {
     /// The external parameters that it reads.
     pub externals: Vec<String>,

@@ -19,8 +19,8 @@ pub(crate) const VERSION: &str = "JQ0006";
 /// A name bound twice in one phrase (section 6.3).
 pub(crate) const DUPLICATE: &str = "JQ0007";
 /// A schema without anything that could test it (section 8.11).
-pub(crate) const NO_TYPE_TEST: &str = "JQ0008";
-/// A schema that the type test refuses (section 8.11).
+pub(crate) const NO_SCHEMAS: &str = "JQ0008";
+/// A schema that the host refuses (section 8.11).
 pub(crate) const SCHEMA: &str = "JQ0009";
 /// A function or collation that is not registered (section 8.12).
 pub(crate) const UNREGISTERED: &str = "JQ0010";

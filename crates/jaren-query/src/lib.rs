@@ -45,9 +45,9 @@ mod query;
 mod quick;
 mod relation;
 pub mod schema;
+mod schema_test;
 mod series;
 mod spatial;
-mod type_test;
 mod vectors;
 mod zone;
 
@@ -59,7 +59,7 @@ pub use dependencies::Dependencies;
 pub use error::EvalError;
 pub use path::{JsonPath, Node, NormalizedPath, PathError, WalkLimit};
 pub use query::{CompileOptions, Limits, Query, Scope};
-pub use type_test::{TypeTest, TypeTests};
+pub use schema_test::{SchemaTest, Schemas};
 #[cfg(feature = "jiff")]
 pub use zone::BundledZones;
 pub use zone::{Offsets, TimeZone, TimeZones};

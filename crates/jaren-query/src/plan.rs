@@ -12,8 +12,8 @@ use crate::iregexp::Pattern;
 use crate::path::Path;
 use crate::place::{Place, Places};
 use crate::query::Limits;
+use crate::schema_test::SchemaTest;
 use crate::series::{Series, TimeBucket};
-use crate::type_test::TypeTest;
 
 /// A compiled query.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ pub(crate) enum Test {
     /// `$is-date` and its like (8.13).
     Form(Form, Box<Expr>),
     /// `$valid` (8.11).
-    Valid(TypeTest, Box<Expr>),
+    Valid(SchemaTest, Box<Expr>),
     Text(TextTest, Pair),
     /// `$match` and `$search`: a text and a pattern (8.7).
     Matches(Box<Matching<2>>),
@@ -174,7 +174,7 @@ pub(crate) enum Many {
     Range(Pair, Place),
     Entries(Box<Expr>),
     /// `$assert` (8.11). The place is that of the operator's name, where a failure is reported.
-    Assert(TypeTest, Box<Expr>, Place),
+    Assert(SchemaTest, Box<Expr>, Place),
     /// `$geohash-neighbours` (8.14).
     CellsAround(Box<Expr>),
     /// `$resample`, `$rolling` and `$asof` (8.16).
@@ -295,7 +295,7 @@ pub(crate) struct Window {
 #[derive(Debug)]
 pub(crate) struct Assertion {
     pub(crate) slot: Slot,
-    pub(crate) test: TypeTest,
+    pub(crate) test: SchemaTest,
     /// Where a failure is reported.
     pub(crate) place: Place,
 }

@@ -13,7 +13,7 @@ use crate::error::EvalError;
 use crate::eval::Run;
 use crate::plan::Plan;
 use crate::quick::Quick;
-use crate::type_test::TypeTests;
+use crate::schema_test::Schemas;
 use crate::zone::TimeZones;
 
 /// A compiled query: shared by clones and between threads.
@@ -25,7 +25,16 @@ pub struct Query {
 }
 
 /// How to compile a query.
+///
+/// ```
+/// use std::num::NonZeroU64;
+/// use jaren_query::{CompileOptions, Limits};
+///
+/// let limits = Limits::new().with_steps(NonZeroU64::new(100_000));
+/// let options = CompileOptions::new().with_limits(limits).with_externals(["least", "most"]);
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct CompileOptions {
     /// What an evaluation may spend.
     pub limits: Limits,
@@ -33,7 +42,7 @@ pub struct CompileOptions {
     /// these; another free variable is then `JQ0005`.
     pub externals: Option<Vec<String>>,
     /// What compiles the schemas of `$valid`, `$assert` and `$as`; a query that has one is `JQ0008` without it.
-    pub type_tests: Option<TypeTests>,
+    pub schemas: Option<Schemas>,
     /// The functions that `$call` knows; another name is `JQ0010`.
     pub functions: Functions,
     /// The operators that the host adds to the language.
@@ -46,12 +55,76 @@ pub struct CompileOptions {
     pub time_zones: Option<Arc<dyn TimeZones>>,
 }
 
+impl CompileOptions {
+    /// Any external parameters, nothing of a host, and the limits that always hold.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The same where the query may name these external parameters and no others.
+    #[must_use]
+    pub fn with_externals<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.externals = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The same with what compiles schemas.
+    #[must_use]
+    pub fn with_schemas(mut self, schemas: Schemas) -> Self {
+        self.schemas = Some(schemas);
+        self
+    }
+
+    /// The same with these functions.
+    #[must_use]
+    pub fn with_functions(mut self, functions: Functions) -> Self {
+        self.functions = functions;
+        self
+    }
+
+    /// The same with these operators.
+    #[must_use]
+    pub fn with_operators(mut self, operators: Operators) -> Self {
+        self.operators = operators;
+        self
+    }
+
+    /// The same with these orders of texts.
+    #[must_use]
+    pub fn with_collations(mut self, collations: Collations) -> Self {
+        self.collations = collations;
+        self
+    }
+
+    /// The same with these lexical providers.
+    #[must_use]
+    pub fn with_lexical_providers(mut self, providers: LexicalProviders) -> Self {
+        self.lexical_providers = providers;
+        self
+    }
+
+    /// The same with these time zones.
+    #[must_use]
+    pub fn with_time_zones(mut self, zones: Arc<dyn TimeZones>) -> Self {
+        self.time_zones = Some(zones);
+        self
+    }
+}
+
 /// What a query may spend (section 8.12).
 ///
 /// An evaluation always ends and never takes all memory: where `steps` or `work` is `None`, [`Limits::STEPS`] and
 /// [`Limits::WORK`] hold, which allow some minutes of one processor and a few gigabytes. A host that runs queries of
 /// strangers wants less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Evaluations of expression nodes in one evaluation of the query; `JQ2009` beyond.
     pub steps: Option<NonZeroU64>,
@@ -72,9 +145,49 @@ impl Limits {
     /// The work that an evaluation may do where no other limit is given: 2²⁹ units, at most 2 GiB of what is made.
     pub const WORK: u64 = 1 << 29;
     /// The [size](Value::size) of a value that an evaluation makes, each shared part counted wherever it stands: 2²⁶. It
-    /// always holds, and for what [`Query::value`] answers even where it is of the input; `JQ2009` beyond. Otherwise a fold of thirty rounds that puts a value beside itself would make one that
-    /// nobody can write or compare.
+    /// always holds, and for what [`Query::value`] answers even where it is of the input; `JQ2009` beyond. Otherwise a fold of
+    /// thirty rounds that puts a value beside itself would make one that nobody can write or compare.
     pub const SIZE: u32 = 1 << 26;
+
+    /// Only what always holds.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with so many steps; what always holds where it is none. So for the others.
+    #[must_use]
+    pub fn with_steps(mut self, steps: impl Into<Option<NonZeroU64>>) -> Self {
+        self.steps = steps.into();
+        self
+    }
+
+    /// The same with so many units of work.
+    #[must_use]
+    pub fn with_work(mut self, units: impl Into<Option<NonZeroU64>>) -> Self {
+        self.work = units.into();
+        self
+    }
+
+    /// The same with so many nested expressions.
+    #[must_use]
+    pub fn with_depth(mut self, expressions: impl Into<Option<NonZeroUsize>>) -> Self {
+        self.depth = expressions.into();
+        self
+    }
+
+    /// The same with so many items of a phrase or a range.
+    #[must_use]
+    pub fn with_sequence_items(mut self, items: impl Into<Option<NonZeroUsize>>) -> Self {
+        self.sequence_items = items.into();
+        self
+    }
+
+    /// The same with so many items of the result.
+    #[must_use]
+    pub fn with_result_items(mut self, items: impl Into<Option<NonZeroUsize>>) -> Self {
+        self.result_items = items.into();
+        self
+    }
 }
 
 /// What a query reads: its input document, whole or in borrowed parts, and its external parameters.

@@ -43,7 +43,7 @@ pub use bundled::BundledZones;
 ///     }
 /// }
 ///
-/// let options = CompileOptions { time_zones: Some(Arc::new(Zones)), ..CompileOptions::default() };
+/// let options = CompileOptions::new().with_time_zones(Arc::new(Zones));
 /// let day = value!({"$datetime": {"$time-bucket": ["$", "P1D", null, {"zone": "Europe/Kyiv"}]}});
 /// let query = Query::compile_with(&day, &options)?;
 /// let midnight = query.first(&Scope::value(&value!("2026-02-15T23:30:00Z")))?;

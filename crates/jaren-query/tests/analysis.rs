@@ -6,23 +6,22 @@ use std::num::{NonZeroU64, NonZeroUsize};
 
 use jaren_json::{Pointer, ReadOptions, Value, read, value};
 use jaren_query::{
-    Collations, CompileOptions, Functions, Limits, Operands, Operators, Query, TypeTest, TypeTests, analyze,
+    Collations, CompileOptions, Functions, Limits, Operands, Operators, Query, SchemaTest, Schemas, analyze,
 };
 
 fn options(case: &Value) -> CompileOptions {
     let limit = |name| case.get("limits").and_then(|limits| limits.get(name)).and_then(Value::as_u64);
     let size = |name| limit(name).and_then(|n| NonZeroUsize::new(usize::try_from(n).unwrap()));
     let declared = case.get("declared").and_then(Value::as_array);
-    CompileOptions {
-        limits: Limits {
-            steps: limit("steps").and_then(NonZeroU64::new),
-            depth: size("depth"),
-            sequence_items: size("sequenceItems"),
-            result_items: size("resultItems"),
-            ..Limits::default()
-        },
-        externals: declared.map(|names| names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()),
-        ..CompileOptions::default()
+    let limits = Limits::new()
+        .with_steps(limit("steps").and_then(NonZeroU64::new))
+        .with_depth(size("depth"))
+        .with_sequence_items(size("sequenceItems"))
+        .with_result_items(size("resultItems"));
+    let options = CompileOptions::new().with_limits(limits);
+    match declared {
+        Some(names) => options.with_externals(names.iter().map(|name| name.as_str().unwrap())),
+        None => options,
     }
 }
 
@@ -63,12 +62,10 @@ fn what_the_host_registers_is_there_as_a_fact() {
         "$orderby": {"$key": {"$twice": "$a.n"}, "$collation": "length"},
         "$return": {"$call": ["half", "$a.n", "$least"]}
     });
-    let mut options = CompileOptions {
-        functions: Functions::new().with("half", |_| Ok::<_, String>(None)),
-        collations: Collations::new().with("length", |a, b| a.len().cmp(&b.len())),
-        operators: Operators::new().with("$twice", Operands::One, |_| Ok::<_, String>(None)).unwrap(),
-        ..CompileOptions::default()
-    };
+    let mut options = CompileOptions::new()
+        .with_functions(Functions::new().with("half", |_| Ok::<_, String>(None)))
+        .with_collations(Collations::new().with("length", |a, b| a.len().cmp(&b.len())))
+        .with_operators(Operators::new().with("$twice", Operands::One, |_| Ok::<_, String>(None)).unwrap());
     let at = |analysis: &Value, pointer: &str| analysis.pointer(&Pointer::parse(pointer).unwrap()).cloned();
     let analysis = analyze(&document, &options).unwrap();
     let expected = value!({"externals": ["least"], "operators": ["$call", "$twice", "$valid"], "functions": ["half"],
@@ -79,10 +76,10 @@ fn what_the_host_registers_is_there_as_a_fact() {
     assert_eq!(at(&analysis, "/root/orderby/specs/0/collation"), Some(value!(true)));
     assert_eq!(at(&analysis, "/root/orderby/specs/0/key/entry"), Some(value!(true)));
     assert_eq!(at(&analysis, "/root/ret/fn"), Some(value!(true)));
-    // Analysis needs no type test, and compiling does.
+    // Analysis needs nothing that compiles schemas, and compiling does.
     assert_eq!(Query::compile_with(&document, &options).unwrap_err().first().code(), "JQ0008");
-    options.type_tests = Some(TypeTests::new(|schema| {
-        if schema.as_bool().is_some() { Ok(TypeTest::new(|_| true)) } else { Err("expected a boolean") }
+    options.schemas = Some(Schemas::new(|schema| {
+        if schema.as_bool().is_some() { Ok(SchemaTest::new(|_| true)) } else { Err("expected a boolean") }
     }));
     assert_eq!(analyze(&document, &options).unwrap_err().first().code(), "JQ0009");
 }
@@ -94,9 +91,8 @@ fn a_query_explains_itself() {
     let expected = value!({"externals": ["most", "other"], "operators": ["$gt", "$if", "$sum"], "functions": [],
         "collations": [], "limits": null});
     assert_eq!(explained, expected);
-    let limits = Limits { steps: NonZeroU64::new(7), ..Limits::default() };
-    let query =
-        Query::compile_with(&document, &CompileOptions { limits, ..CompileOptions::default() }).unwrap();
+    let limits = Limits::new().with_steps(NonZeroU64::new(7));
+    let query = Query::compile_with(&document, &CompileOptions::new().with_limits(limits)).unwrap();
     let expected = value!({"sequenceItems": null, "resultItems": null, "steps": 7, "depth": null});
     assert_eq!(query.explain().get("limits"), Some(&expected));
     assert_eq!(query.dependencies().externals, ["most", "other"]);

@@ -128,10 +128,10 @@ fn a_value_may_grow_deep_in_a_fold() {
 
 #[test]
 fn steps_end_a_loop_that_would_not() {
-    let limits = Limits { steps: NonZeroU64::new(10_000), ..Limits::default() };
+    let limits = Limits::new().with_steps(NonZeroU64::new(10_000));
     let query =
         value!({"$for": {"i": {"$range": [0, 9_007_199_254_740_991.0]}}, "$where": false, "$return": "$i"});
-    let query = Query::compile_with(&query, &CompileOptions { limits, ..CompileOptions::default() }).unwrap();
+    let query = Query::compile_with(&query, &CompileOptions::new().with_limits(limits)).unwrap();
     assert_eq!(query.items(&Scope::value(&Value::Null)).unwrap_err().code(), "JQ2009");
 }
 
@@ -248,9 +248,9 @@ fn endless_rounds() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn work_inside_the_steps_ends() {
-    let limits = Limits { work: NonZeroU64::new(1 << 22), ..Limits::default() };
+    let limits = Limits::new().with_work(NonZeroU64::new(1 << 22));
     for (name, query) in endless().into_iter().chain(endless_rounds()) {
-        let query = Query::compile_with(&query, &CompileOptions { limits, ..CompileOptions::default() })
+        let query = Query::compile_with(&query, &CompileOptions::new().with_limits(limits))
             .unwrap_or_else(|report| panic!("{name}: {report}"));
         let error = query.items(&Scope::value(&Value::Null)).expect_err(name);
         assert_eq!(error.code(), "JQ2009", "{name}: {error}");
@@ -302,10 +302,10 @@ fn the_deepest_path_in_the_deepest_document_needs_no_more_than_a_megabyte_of_sta
     let chain = nested(70, value!({"a": 1}), |inner| value!({"rows": [(inner)]}));
     for path in [filters, groups, leaps] {
         for (name, wrap) in wrappers() {
-            let limits = Limits { work: NonZeroU64::new(20_000), ..Limits::default() };
+            let limits = Limits::new().with_work(NonZeroU64::new(20_000));
             let (document, input) = (deepest(name, &value!(path.as_str()), wrap), chain.clone());
             within_a_megabyte(move || {
-                let options = CompileOptions { limits, ..CompileOptions::default() };
+                let options = CompileOptions::new().with_limits(limits);
                 let query = Query::compile_with(&document, &options).unwrap();
                 let _ = query.items(&Scope::value(&input)).is_ok();
             });

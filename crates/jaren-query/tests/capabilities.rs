@@ -40,7 +40,11 @@ fn options() -> CompileOptions {
             _ => Ok(value!({"state": "complete", "hits": (hits.clone()), "total": 1})),
         }))
     });
-    CompileOptions { functions, operators, collations, lexical_providers, ..CompileOptions::default() }
+    CompileOptions::new()
+        .with_functions(functions)
+        .with_operators(operators)
+        .with_collations(collations)
+        .with_lexical_providers(lexical_providers)
 }
 
 /// The items, or the code and the pointer of the error.

@@ -179,16 +179,15 @@ fn options(case: &Value) -> CompileOptions {
     let limit = |name| case.get("limits").and_then(|limits| limits.get(name)).and_then(Value::as_u64);
     let size = |name| limit(name).and_then(|n| NonZeroUsize::new(usize::try_from(n).unwrap()));
     let declared = case.get("declared").and_then(Value::as_array);
-    CompileOptions {
-        limits: Limits {
-            steps: limit("steps").and_then(NonZeroU64::new),
-            depth: size("depth"),
-            sequence_items: size("sequenceItems"),
-            result_items: size("resultItems"),
-            ..Limits::default()
-        },
-        externals: declared.map(|names| names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()),
-        ..CompileOptions::default()
+    let limits = Limits::new()
+        .with_steps(limit("steps").and_then(NonZeroU64::new))
+        .with_depth(size("depth"))
+        .with_sequence_items(size("sequenceItems"))
+        .with_result_items(size("resultItems"));
+    let options = CompileOptions::new().with_limits(limits);
+    match declared {
+        Some(names) => options.with_externals(names.iter().map(|name| name.as_str().unwrap())),
+        None => options,
     }
 }
 

@@ -143,7 +143,7 @@ fn an_error_of_the_host_ends_the_evaluation() {
 
 #[test]
 fn an_operand_costs_its_step() {
-    let steps = |n| Limits { steps: std::num::NonZeroU64::new(n), ..Limits::default() };
+    let steps = |n| Limits::new().with_steps(std::num::NonZeroU64::new(n));
     let input = value!({"a": 1});
     let query = compile(&value!({"$mark": "$.a"})).unwrap();
     for (n, ends) in [(1, false), (2, true)] {

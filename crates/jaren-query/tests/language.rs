@@ -222,7 +222,7 @@ fn a_message_says_what_was_probably_meant() {
     }
     let order = value!({"$for": {"x": "$"}, "$orderby": {"$key": "$x", "$dri": "desc"}, "$return": "$x"});
     assert!(message(order).ends_with("did you mean '$dir'?"));
-    let closed = CompileOptions { externals: Some(vec!["least".to_owned()]), ..CompileOptions::default() };
+    let closed = CompileOptions::new().with_externals(vec!["least".to_owned()]);
     let report = Query::compile_with(&value!("$laest"), &closed).unwrap_err();
     assert!(report.first().message().ends_with("did you mean 'least'?"), "{report}");
 }
@@ -244,7 +244,7 @@ fn externals_are_bound_by_the_caller() {
     let externals = [("least", &least)];
     assert!(query.truth(&Scope::value(&store).with_externals(&externals)).unwrap());
     assert_eq!(query.truth(&Scope::value(&store)).unwrap_err().code(), "JQ2006");
-    let closed = CompileOptions { externals: Some(vec!["least".to_owned()]), ..CompileOptions::default() };
+    let closed = CompileOptions::new().with_externals(vec!["least".to_owned()]);
     assert!(Query::compile_with(&value!("$least"), &closed).is_ok());
     assert_eq!(Query::compile_with(&value!(["$most"]), &closed).unwrap_err().first().code(), "JQ0005");
 }

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 /// What a query answers, or the code and the pointer of its error.
 fn answer_within(document: &Value, input: &Value, sequence_items: usize) -> Value {
-    let limits = Limits { sequence_items: NonZeroUsize::new(sequence_items), ..Limits::default() };
-    let options = CompileOptions { limits, ..CompileOptions::default() };
+    let limits = Limits::new().with_sequence_items(NonZeroUsize::new(sequence_items));
+    let options = CompileOptions::new().with_limits(limits);
     let query = match Query::compile_with(document, &options) {
         Ok(query) => query,
         Err(report) => {
@@ -103,8 +103,8 @@ fn rows_and_buckets_are_paid_for() {
         value!({"$asof": ["$", "$", {"by": "$.at"}]}),
     ] {
         let query = value!({"$for": {"n": {"$range": [1, 100_000]}}, "$return": {"$count": (work)}});
-        let limits = Limits { work: NonZeroU64::new(1_000_000), ..Limits::default() };
-        let options = CompileOptions { limits, ..CompileOptions::default() };
+        let limits = Limits::new().with_work(NonZeroU64::new(1_000_000));
+        let options = CompileOptions::new().with_limits(limits);
         let query = Query::compile_with(&query, &options).unwrap();
         assert_eq!(query.items(&Scope::value(&rows)).unwrap_err().code(), "JQ2009");
     }

@@ -232,8 +232,8 @@ fn collections_nest_only_so_deep() {
 
 /// The items, or the code of the error, with so many steps.
 fn limited(query: &Value, input: &Value, steps: u64) -> Result<Vec<Value>, &'static str> {
-    let limits = Limits { steps: NonZeroU64::new(steps), ..Limits::default() };
-    let query = Query::compile_with(query, &CompileOptions { limits, ..CompileOptions::default() }).unwrap();
+    let limits = Limits::new().with_steps(NonZeroU64::new(steps));
+    let query = Query::compile_with(query, &CompileOptions::new().with_limits(limits)).unwrap();
     query.items(&Scope::value(input)).map_err(|error| error.code())
 }
 

@@ -8,7 +8,7 @@ use jaren_json::{Value, value};
 use jaren_query::{BundledZones, CompileOptions, Query, Scope};
 
 fn compile(document: &Value) -> Result<Query, String> {
-    let options = CompileOptions { time_zones: Some(Arc::new(BundledZones)), ..CompileOptions::default() };
+    let options = CompileOptions::new().with_time_zones(Arc::new(BundledZones));
     Query::compile_with(document, &options).map_err(|report| report.first().code().to_owned())
 }
 

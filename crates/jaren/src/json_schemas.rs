@@ -2,7 +2,7 @@
 //! tables, which no pure layer may reach.
 
 use jaren_json::Value;
-use jaren_query::{TypeTest, TypeTests};
+use jaren_query::{SchemaTest, Schemas};
 use jsonschema::{PatternOptions, Validator};
 
 /// Schema literals are JSON Schemas, of the draft that `$schema` names or else 2020-12.
@@ -15,17 +15,17 @@ use jsonschema::{PatternOptions, Validator};
 /// use jaren::json::value;
 /// use jaren::query::{CompileOptions, Query, Scope};
 ///
-/// let options = CompileOptions { type_tests: Some(jaren::json_schemas()), ..CompileOptions::default() };
+/// let options = CompileOptions::new().with_schemas(jaren::json_schemas());
 /// let query = value!({"$valid": ["$.tags[*]", {"type": "string", "pattern": "^[a-z]+$"}]});
 /// let query = Query::compile_with(&query, &options)?;
 /// assert!(query.truth(&Scope::value(&value!({"tags": ["new", "sale"]})))?);
 /// assert!(!query.truth(&Scope::value(&value!({"tags": ["new", 7]})))?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn json_schemas() -> TypeTests {
-    TypeTests::new(|schema| {
+pub fn json_schemas() -> Schemas {
+    Schemas::new(|schema| {
         let validator = compile(schema)?;
-        Ok::<_, String>(TypeTest::new(move |item| {
+        Ok::<_, String>(SchemaTest::new(move |item| {
             serde_json::to_value(item).is_ok_and(|item| validator.is_valid(&item))
         }))
     })

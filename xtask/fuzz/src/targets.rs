@@ -74,8 +74,8 @@ fn deltas(input: &[u8]) {
 /// The ways to ask a query agree.
 fn query(input: &[u8]) {
     let Some((document, scope)) = pair(input) else { return };
-    let limits = Limits { steps: Some(STEPS), ..Limits::default() };
-    let options = CompileOptions { limits, ..CompileOptions::default() };
+    let limits = Limits::new().with_steps(STEPS);
+    let options = CompileOptions::new().with_limits(limits);
     let Ok(query) = Query::compile_with(&document, &options) else { return };
     let scope = Scope::value(&scope);
     let (_, _, _) = (query.first(&scope), query.exists(&scope), query.truth(&scope));
@@ -111,9 +111,8 @@ fn path(input: &[u8]) {
 
 fn stylesheet(input: &[u8]) {
     let Some((sheet, input)) = pair(input) else { return };
-    let limits = Limits { steps: Some(STEPS), ..Limits::default() };
-    let mut options =
-        jaren_jslt::CompileOptions { depth_max: 64, dispatches_max: Some(STEPS), ..Default::default() };
+    let limits = Limits::new().with_steps(STEPS);
+    let mut options = jaren_jslt::CompileOptions::new().with_depth_max(64).with_dispatches_max(STEPS);
     options.bodies.limits = limits;
     if let Ok(sheet) = Stylesheet::compile_with(&sheet, &options) {
         let _ = sheet.transform(&input);

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use jaren::json::{Value, pretty, to_text};
-use jaren::query::{CompileOptions, Query, Scope, analyze};
+use jaren::query::{Query, Scope, analyze};
 
 use crate::args::{self, Limited, Pipe};
 use crate::exit::Exit;
@@ -44,8 +44,7 @@ pub(crate) fn query(arguments: &args::Query, output: &mut Output) -> Result<Exit
         return explain(&expression, &arguments.pipe, output);
     }
     let bindings = pipe::bindings(&arguments.pipe)?;
-    let externals = bindings.iter().map(|(name, _)| name.clone()).collect();
-    let options = CompileOptions { externals: Some(externals), ..pipe::options(&arguments.pipe) };
+    let options = pipe::options(&arguments.pipe).with_externals(bindings.iter().map(|(name, _)| &**name));
     let query = Query::compile_with(expression.document(), &options)
         .map_err(|report| expression.refused("query", &report))?;
     let externals: Vec<(&str, &Value)> = bindings.iter().map(|(name, value)| (&**name, value)).collect();

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use jaren::jslt::{CompileOptions, Stylesheet};
 use jaren::json::Value;
-use jaren::query;
 
 use crate::args::{self, Limit, Limited};
 use crate::exit::Exit;
@@ -35,9 +34,9 @@ pub(crate) fn transform(arguments: &args::Transform, output: &Output) -> Result<
         let message = format!("'{name}' cannot be bound: in stylesheets ${name} has a meaning of its own");
         return Err(Problem::new(Exit::Usage, message));
     }
-    let externals = bindings.iter().map(|(name, _)| name.clone()).collect();
-    let bodies = query::CompileOptions { externals: Some(externals), ..pipe::options(&arguments.pipe) };
-    let mut options = CompileOptions { bodies, ..CompileOptions::default() };
+    let externals = bindings.iter().map(|(name, _)| &**name);
+    let bodies = pipe::options(&arguments.pipe).with_externals(externals);
+    let mut options = CompileOptions::new().with_bodies(bodies);
     for Limit { what, count } in &arguments.pipe.limits {
         match what {
             Limited::Dispatches => options.dispatches_max = Some(*count),

@@ -17,7 +17,7 @@ use crate::error::LIMIT;
 use crate::path::{self, segments_of};
 use crate::place::{Place, Places};
 use crate::query::{CompileOptions, Limits};
-use crate::type_test::{TypeTest, TypeTests};
+use crate::schema_test::{SchemaTest, Schemas};
 
 /// The version of the normalized form (Appendix C.7).
 const AST_VERSION: u32 = 1;
@@ -28,7 +28,7 @@ const POINTER_BYTES_MAX: usize = 256 << 20;
 /// Reads a query document as a compiler does and answers its normalized form:
 /// `{"astVersion", "root", "externals", "frameSize", "dependencies", "limits"}` (Appendix C.1).
 ///
-/// It refuses what compiling with the same options refuses, save that schemas need no type test.
+/// It refuses what compiling with the same options refuses, save that schemas need nothing that compiles them.
 /// What the host registers, and the test of a schema, are there as `true`. A form that would be out of all proportion to the
 /// document, because each of its nodes has a long pointer, is refused (`JQ2009`).
 ///
@@ -43,7 +43,7 @@ const POINTER_BYTES_MAX: usize = 256 << 20;
 /// ```
 pub fn analyze(document: &Value, options: &CompileOptions) -> Result<Value, Report> {
     let mut lenient = options.clone();
-    lenient.type_tests.get_or_insert_with(|| TypeTests::new(|_| Ok::<_, String>(TypeTest::new(|_| true))));
+    lenient.schemas.get_or_insert_with(|| Schemas::new(|_| Ok::<_, String>(SchemaTest::new(|_| true))));
     let plan = compile(document, &lenient, None)?;
     let mut analyzer = Analyzer {
         options,

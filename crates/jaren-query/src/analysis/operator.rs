@@ -47,7 +47,7 @@ impl<'d> Analyzer<'d> {
                     continue;
                 }
                 let value = match name {
-                    "$valid" | "$assert" => self.with_test(operand, place, self.options.type_tests.is_some()),
+                    "$valid" | "$assert" => self.with_test(operand, place, self.options.schemas.is_some()),
                     _ => self.raw(Some(operand), place),
                 };
                 add(Node { value, card: Card::One });

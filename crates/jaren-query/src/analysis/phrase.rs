@@ -174,7 +174,7 @@ impl<'d> Analyzer<'d> {
     fn checks(&mut self, object: &'d Object, place: Place, tuple: &Tuple<'d>) -> Option<Value> {
         object.get("$as")?;
         let clause = self.places.member(place, "$as");
-        let test = if self.options.type_tests.is_some() { Value::Bool(true) } else { Value::Null };
+        let test = if self.options.schemas.is_some() { Value::Bool(true) } else { Value::Null };
         let slots: BTreeMap<_, _> = tuple.iter().map(|variable| (variable.name, variable.slot)).collect();
         let lets: BTreeSet<_> = Self::members(object, "$let").map(|(name, _)| name).collect();
         let check = |(name, schema): (&str, &Value)| {

@@ -5,10 +5,10 @@ use jaren_json::{Value, in_quotes};
 use super::Compiler;
 use super::phrase::{FLWOR, QUANTIFIER};
 use super::vocabulary::{Operator, operator};
-use crate::error::{NO_TYPE_TEST, SCHEMA, SHAPE};
+use crate::error::{NO_SCHEMAS, SCHEMA, SHAPE};
 use crate::place::Place;
 use crate::plan::{Expr, Kind};
-use crate::type_test::TypeTest;
+use crate::schema_test::SchemaTest;
 
 impl<'d> Compiler<'d> {
     /// The operator phrase `{name: argument}` that stands at `place`.
@@ -97,7 +97,7 @@ impl<'d> Compiler<'d> {
             }
             (Operator::Schema(build), [first, schema]) => {
                 let operand = self.operand(first, 0, key, depth);
-                build(self.type_test(schema, key)?, Box::new(operand), key)
+                build(self.schema_test(schema, key)?, Box::new(operand), key)
             }
             (Operator::Read(arity, expressions, read), operands) if arity.contains(&operands.len()) => {
                 let exprs = self.list(operands.get(..*expressions).unwrap_or(operands), key, depth);
@@ -117,15 +117,15 @@ impl<'d> Compiler<'d> {
     }
 
     /// The test of a schema literal, or nothing after a defect was reported (section 8.11).
-    pub(super) fn type_test(&mut self, schema: &Value, place: Place) -> Option<TypeTest> {
-        let Some(type_tests) = &self.options.type_tests else {
-            self.defect(NO_TYPE_TEST, place, "schemas need a type test, and none is installed");
+    pub(super) fn schema_test(&mut self, schema: &Value, place: Place) -> Option<SchemaTest> {
+        let Some(schemas) = &self.options.schemas else {
+            self.defect(NO_SCHEMAS, place, "a schema needs something that compiles it, and the host lends nothing (`CompileOptions::with_schemas`)");
             return None;
         };
-        match type_tests.compile(schema) {
+        match schemas.compile(schema) {
             Ok(test) => Some(test),
             Err(reason) => {
-                self.defect(SCHEMA, place, format!("the type test refuses the schema: {reason}"));
+                self.defect(SCHEMA, place, format!("the host refuses the schema: {reason}"));
                 None
             }
         }

@@ -242,7 +242,7 @@ impl<'d> Compiler<'d> {
                 self.defect(UNDECLARED, place, message);
                 continue;
             };
-            if let Some(test) = self.type_test(schema, place) {
+            if let Some(test) = self.schema_test(schema, place) {
                 assertions.push(Assertion { slot: *slot, test, place });
             }
         }

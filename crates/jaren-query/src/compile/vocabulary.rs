@@ -15,7 +15,7 @@ use crate::plan::{
     Aggregate, Arithmetic, Comparison, Expr, Kind, Many, Matching, Measure, Number, Pair, Spatial,
     SpatialMap, SpatialTest, Test, Text, TextMap, TextTest,
 };
-use crate::type_test::TypeTest;
+use crate::schema_test::SchemaTest;
 
 /// How many operands an operator takes, and what it compiles to with them.
 pub(super) enum Operator {
@@ -29,7 +29,7 @@ pub(super) enum Operator {
     Three(fn(Box<[Expr; 3]>) -> Kind),
     AtLeast(usize, fn(Vec<Expr>) -> Kind),
     /// An operand and a schema literal; the place is that of the operator's name.
-    Schema(fn(TypeTest, Box<Expr>, Place) -> Kind),
+    Schema(fn(SchemaTest, Box<Expr>, Place) -> Kind),
     /// A list of so many operands, of which so many leading ones are expressions and the rest literals, and what the
     /// compiler makes of them; it reports what is wrong with the literals.
     Read(RangeInclusive<usize>, usize, Read),

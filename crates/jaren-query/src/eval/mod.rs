@@ -20,13 +20,13 @@ mod join;
 mod modes;
 mod order;
 mod phrase;
+mod schema_test;
 mod sequence;
 mod series;
 mod sight;
 mod spatial;
 mod table;
 mod text;
-mod type_test;
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;

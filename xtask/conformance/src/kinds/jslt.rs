@@ -2,7 +2,7 @@
 
 use jaren_jslt::{CompileOptions, Stylesheet};
 use jaren_json::{Array, Diagnostic, ObjectBuilder, Value, value};
-use jaren_query::{TypeTest, TypeTests};
+use jaren_query::{SchemaTest, Schemas};
 
 use crate::answer::{Rules, decode, same};
 use crate::case::Case;
@@ -53,9 +53,9 @@ fn options(case: &Case) -> CompileOptions {
         options.depth_max = usize::try_from(depth).unwrap_or(usize::MAX);
     }
     if case.get("typeTest").is_some() {
-        options.bodies.type_tests = Some(TypeTests::new(|schema| {
+        options.bodies.schemas = Some(Schemas::new(|schema| {
             let schema = Tiny::compile(schema)?;
-            Ok::<_, String>(TypeTest::new(move |item| schema.accepts(item)))
+            Ok::<_, String>(SchemaTest::new(move |item| schema.accepts(item)))
         }));
     }
     options
@@ -72,7 +72,7 @@ fn error(stage: &str, diagnostic: &Diagnostic) -> Value {
     value!({ "error": (members.build()) })
 }
 
-/// The schemas of the corpus's type test, `tiny`.
+/// The schemas of the corpus's tests of types, `tiny`.
 enum Tiny {
     Is(bool),
     /// All of these.

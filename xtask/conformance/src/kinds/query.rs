@@ -46,17 +46,15 @@ fn options(case: &Case) -> CompileOptions {
     let limit = |name: &str| case.get("limits").and_then(|limits| limits.get(name)).and_then(Value::as_u64);
     let size = |name: &str| limit(name).and_then(|limit| NonZeroUsize::new(usize::try_from(limit).ok()?));
     let declared = case.get("declared").and_then(Value::as_array);
-    CompileOptions {
-        limits: Limits {
-            steps: limit("steps").and_then(NonZeroU64::new),
-            depth: size("depth"),
-            sequence_items: size("sequenceItems"),
-            result_items: size("resultItems"),
-            ..Limits::default()
-        },
-        externals: declared
-            .map(|names| names.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect()),
-        ..CompileOptions::default()
+    let limits = Limits::new()
+        .with_steps(limit("steps").and_then(NonZeroU64::new))
+        .with_depth(size("depth"))
+        .with_sequence_items(size("sequenceItems"))
+        .with_result_items(size("resultItems"));
+    let options = CompileOptions::new().with_limits(limits);
+    match declared {
+        Some(names) => options.with_externals(names.iter().filter_map(Value::as_str)),
+        None => options,
     }
 }
 

@@ -1,17 +1,17 @@
-//! Schemas in queries (sections 6.8 and 8.11), behind a type test that knows the names of types.
+//! Schemas in queries (sections 6.8 and 8.11), compiled by a host that knows the names of types.
 
 use jaren_json::{Value, value};
-use jaren_query::{CompileOptions, Query, Scope, TypeTest, TypeTests};
+use jaren_query::{CompileOptions, Query, SchemaTest, Schemas, Scope};
 
 fn options() -> CompileOptions {
-    let type_tests = TypeTests::new(|schema: &Value| match schema.get("type").and_then(Value::as_str) {
+    let schemas = Schemas::new(|schema: &Value| match schema.get("type").and_then(Value::as_str) {
         Some(name) => {
             let name = name.to_owned();
-            Ok(TypeTest::new(move |item| item.kind().as_str() == name))
+            Ok(SchemaTest::new(move |item| item.kind().as_str() == name))
         }
         None => Err("expected a type"),
     });
-    CompileOptions { type_tests: Some(type_tests), ..CompileOptions::default() }
+    CompileOptions::new().with_schemas(schemas)
 }
 
 fn run(document: &Value) -> Result<Vec<Value>, (&'static str, String)> {

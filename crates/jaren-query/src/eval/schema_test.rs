@@ -1,4 +1,4 @@
-//! Schemas as type tests and assertions (sections 6.8 and 8.11).
+//! Schemas as tests and assertions (sections 6.8 and 8.11).
 
 use super::item::{Item, Seq};
 use super::modes::finished;
@@ -6,11 +6,11 @@ use super::{Run, Sink, Stop};
 use crate::error::{ASSERTION, EvalError};
 use crate::place::Place;
 use crate::plan::{Assertion, Expr};
-use crate::type_test::TypeTest;
+use crate::schema_test::SchemaTest;
 
 impl<'a> Run<'a> {
     /// `$valid`: whether every item satisfies the schema.
-    pub(super) fn valid(&mut self, test: &TypeTest, operand: &'a Expr) -> Result<bool, EvalError> {
+    pub(super) fn valid(&mut self, test: &SchemaTest, operand: &'a Expr) -> Result<bool, EvalError> {
         let mut valid = true;
         finished(self.emit(operand, &mut |_, item| {
             valid = valid && test.accepts(item.value());
@@ -22,7 +22,7 @@ impl<'a> Run<'a> {
     /// `$assert`: the items themselves, once all of them satisfy the schema.
     pub(super) fn assert(
         &mut self,
-        (test, operand, key): (&TypeTest, &'a Expr, Place),
+        (test, operand, key): (&SchemaTest, &'a Expr, Place),
         sink: Sink<'_, 'a>,
     ) -> Result<(), Stop> {
         let items = self.seq(operand)?;
@@ -37,7 +37,7 @@ impl<'a> Run<'a> {
             .try_for_each(|Assertion { slot, test, place }| self.satisfied(test, self.slot(*slot), *place))
     }
 
-    fn satisfied(&self, test: &TypeTest, items: &Seq<'a>, place: Place) -> Result<(), EvalError> {
+    fn satisfied(&self, test: &SchemaTest, items: &Seq<'a>, place: Place) -> Result<(), EvalError> {
         let failing = items.as_slice().iter().map(Item::value).position(|item| !test.accepts(item));
         failing.map_or(Ok(()), |index| {
             Err(self.fail(ASSERTION, place, format!("item {index} does not satisfy the schema")))
