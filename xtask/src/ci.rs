@@ -97,9 +97,19 @@ fn docs() -> Result<(), Failure> {
 
 /// What is behind features that the libraries do not turn on by themselves.
 fn features() -> Result<(), Failure> {
-    run(&mut cargo(["test", "--package", "jaren-query", "--features", "jiff", "--test", "zones"]))?;
+    run(&mut cargo(["test", "--package", "jaren-query", "--features", "time-zones", "--test", "zones"]))?;
     run(&mut cargo(["test", "--package", "jaren-engine", "--features", "metrics", "--test", "metrics"]))?;
-    run(&mut cargo(["test", "--package", "jaren", "--features", "jsonschema"]))
+    run(&mut cargo([
+        "test",
+        "--package",
+        "jaren-sqlite",
+        "--features",
+        "host-transactions",
+        "--test",
+        "host",
+    ]))?;
+    run(&mut cargo(["check", "--package", "jaren", "--no-default-features"]))?;
+    run(&mut cargo(["test", "--package", "jaren", "--features", "json-schema"]))
 }
 
 /// A downstream workspace may turn these features on for the whole build; they change how `serde_json` keeps maps and

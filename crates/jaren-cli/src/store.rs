@@ -28,8 +28,8 @@ pub(crate) fn open(path: &Path, how: Use) -> Result<Arc<dyn Storage>, Problem> {
 /// Opens a store for its owner's upkeep.
 pub(crate) fn open_file(path: &Path, how: Use) -> Result<SqliteStorage, Problem> {
     let opened = match how {
-        Use::Create => SqliteStorage::open(path, SqliteOptions::new()),
-        Use::Write => SqliteStorage::open(path, SqliteOptions::new().existing()),
+        Use::Create => SqliteStorage::open(path),
+        Use::Write => SqliteStorage::open_with(path, SqliteOptions::new().existing()),
         Use::Read => SqliteStorage::open_read_only(path),
     };
     match opened {

@@ -60,7 +60,7 @@ pub use error::EvalError;
 pub use path::{JsonPath, Node, NormalizedPath, PathError, WalkLimit};
 pub use query::{CompileOptions, Limits, Query, Scope};
 pub use schema_test::{SchemaTest, Schemas};
-#[cfg(feature = "jiff")]
+#[cfg(feature = "time-zones")]
 pub use zone::BundledZones;
 pub use zone::{Offsets, TimeZone, TimeZones};
 

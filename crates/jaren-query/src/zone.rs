@@ -1,12 +1,12 @@
 //! Time zones: the language has no zone data of its own and asks its host (section 8.16).
 
-#[cfg(feature = "jiff")]
+#[cfg(feature = "time-zones")]
 mod bundled;
 
 use std::fmt;
 use std::sync::Arc;
 
-#[cfg(feature = "jiff")]
+#[cfg(feature = "time-zones")]
 pub use bundled::BundledZones;
 
 /// The time zones of a host.

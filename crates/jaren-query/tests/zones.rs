@@ -1,5 +1,5 @@
 //! Buckets and windows on the clocks of zones, whose days are not all of 24 hours (section 8.16).
-#![cfg(feature = "jiff")]
+#![cfg(feature = "time-zones")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -12,7 +12,7 @@
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("shop.db");
-//! let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new())?);
+//! let storage = Arc::new(SqliteStorage::open(&path)?);
 //! let mut session = Session::create(storage.clone(), SessionId::new("order-7")?, "shop.order");
 //! let mut draft = session.draft();
 //! draft.put(&ORDER, value!({"total": 12}));
@@ -38,7 +38,8 @@
 //! What it will not do: it never truncates its log while it is open, never repairs a file, and never writes through
 //! a storage that was opened to read.
 //!
-//! A host commits its own rows together with a batch by [`apply_in`], with the [`rusqlite`] of this crate.
+//! A host commits its own rows together with a batch by `apply_in`, with the `rusqlite` of this crate (feature
+//! `host-transactions`).
 //!
 //! Reads run on tokio's blocking threads, so they need a tokio runtime. Writes have a thread of their own; a small one that
 //! comes alone on a quick disk is committed on the caller's thread, if its runtime has others to go on with.
@@ -48,6 +49,7 @@ mod apply;
 mod backup;
 mod checkpoint;
 mod fault;
+#[cfg(feature = "host-transactions")]
 mod host;
 mod integrity;
 mod jobs;
@@ -76,12 +78,15 @@ use jaren_durable::{
     SessionsQuery, Size, Storage, StorageError, StorageErrorKind, StoredDocument, Upkeep,
 };
 
+#[cfg(feature = "host-transactions")]
 pub use self::host::apply_in;
 use self::open::{Found, ReaderSource};
 pub use self::options::{Durability, SqliteOptions};
 use self::readers::Readers;
 use self::watch::Watch;
 use self::writer::{Writer, WriterHandle};
+/// The crate whose transactions [`apply_in`] takes. Its releases are breaking ones of whoever names it here.
+#[cfg(feature = "host-transactions")]
 pub use rusqlite;
 
 /// A store in one SQLite file.
@@ -95,12 +100,20 @@ pub struct SqliteStorage {
 }
 
 impl SqliteStorage {
-    /// Opens a store for reading and writing, and creates it if the options say so.
+    /// Opens a store for reading and writing, and creates it where there is none. What it acknowledges survives a loss of
+    /// power.
+    ///
+    /// It blocks and fails as [`open_with`](Self::open_with) does.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StorageError> {
+        Self::open_with(path, SqliteOptions::new())
+    }
+
+    /// The same as the options say.
     ///
     /// A new file is readable by its owner alone. It blocks for a few milliseconds. Errors tell a folder, a file of
     /// another program, a later release's store, a missing folder or store, and missing permissions apart; none of them
     /// changes anything.
-    pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StorageError> {
+    pub fn open_with(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StorageError> {
         let path = path.as_ref();
         let found = open::inspect(path)?;
         if found != Found::Ours && !options.create {

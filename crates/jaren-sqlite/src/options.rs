@@ -30,14 +30,10 @@ impl Durability {
 
 /// How to open a store file for writing.
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct SqliteOptions {
-    /// What an acknowledged commit survives.
-    pub durability: Durability,
-    /// Where the times of commits come from.
-    pub clock: Arc<dyn Clock>,
-    /// Whether a missing or empty file becomes a new store. If not, it is an error of kind `Missing`.
-    pub create: bool,
+    pub(crate) durability: Durability,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) create: bool,
 }
 
 impl Default for SqliteOptions {
@@ -48,24 +44,24 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The default.
+    /// Survives power loss, takes the system's time, creates what is missing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With that durability.
+    /// The same with what an acknowledged commit survives.
     #[must_use]
-    pub fn durability(self, durability: Durability) -> Self {
+    pub fn with_durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 
-    /// With that clock.
+    /// The same with the clock that the times of commits come from.
     #[must_use]
-    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
     }
 
-    /// For a store that must exist already.
+    /// The same for a store that must exist already: a missing or empty file is an error of kind `Missing`.
     #[must_use]
     pub fn existing(self) -> Self {
         Self { create: false, ..self }

@@ -35,7 +35,7 @@ fn id(session: usize) -> SessionId {
 }
 
 fn open(path: &Path) -> Arc<SqliteStorage> {
-    Arc::new(SqliteStorage::open(path, SqliteOptions::new()).unwrap())
+    Arc::new(SqliteStorage::open(path).unwrap())
 }
 
 /// Counts on in one session for ever; tells each number once its commit is answered.
@@ -65,7 +65,7 @@ fn child() {
     let (Ok(path), Ok(sessions)) = (std::env::var(STORE), std::env::var(SESSIONS)) else { return };
     let durability =
         if std::env::var(LESSER).is_ok() { Durability::ProcessCrash } else { Durability::PowerLoss };
-    let storage = SqliteStorage::open(path, SqliteOptions::new().durability(durability)).unwrap();
+    let storage = SqliteStorage::open_with(path, SqliteOptions::new().with_durability(durability)).unwrap();
     let storage = Arc::new(storage);
     let mut runtime = match std::env::var(WORKERS).unwrap().parse().unwrap() {
         1 => Builder::new_current_thread(),
@@ -200,8 +200,8 @@ const FIRST: &str = "JAREN_TEST_FIRST";
 #[tokio::test]
 async fn remover() {
     let (Ok(path), Ok(first)) = (std::env::var(STORE), std::env::var(FIRST)) else { return };
-    let options = SqliteOptions::new().durability(Durability::ProcessCrash);
-    let storage = SqliteStorage::open(path, options).unwrap();
+    let options = SqliteOptions::new().with_durability(Durability::ProcessCrash);
+    let storage = SqliteStorage::open_with(path, options).unwrap();
     for number in first.parse::<usize>().unwrap().. {
         let commit = |seq: u64| {
             let mut part = match seq {

@@ -8,7 +8,7 @@ use jaren_durable::{
     CommitError, Retry, Session, SessionId, Singleton, Storage, StorageError, StorageErrorKind,
 };
 use jaren_json::{Value, value};
-use jaren_sqlite::{SqliteOptions, SqliteStorage};
+use jaren_sqlite::SqliteStorage;
 
 const NOTE: Singleton = Singleton::new("test.note", 1);
 /// Names the store file to the child process.
@@ -28,7 +28,7 @@ async fn put(session: &mut Session, n: u32) -> Result<(), StorageError> {
 #[tokio::test]
 async fn child() {
     let Ok(path) = std::env::var(STORE) else { return };
-    let storage = Arc::new(SqliteStorage::open(path, SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(path).unwrap());
     let mut acknowledged = 0;
     let mut failure = None;
     for n in 0..10_000 {
@@ -74,7 +74,7 @@ async fn a_failing_disk_loses_nothing_that_was_acknowledged() {
     let check = rusqlite::Connection::open(&path).unwrap();
     let integrity: String = check.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(integrity, "ok");
-    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(&path).unwrap());
     let mut found = 0;
     for n in 0..acknowledged + 2 {
         let name = SessionId::new(format!("s{n}")).unwrap();

@@ -39,8 +39,8 @@ fn refuse(folder: &TempDir, path: &Path, kind: StorageErrorKind, says: &str) {
         assert_eq!((error.kind(), error.retry()), (kind, Retry::Never));
         assert!(error.to_string().contains(says), "{error}");
     };
-    check(SqliteStorage::open(path, SqliteOptions::new()).unwrap_err());
-    check(SqliteStorage::open(path, SqliteOptions::new().existing()).unwrap_err());
+    check(SqliteStorage::open(path).unwrap_err());
+    check(SqliteStorage::open_with(path, SqliteOptions::new().existing()).unwrap_err());
     check(SqliteStorage::open_read_only(path).unwrap_err());
     assert_eq!(contents(folder.path()), before);
 }
@@ -56,7 +56,7 @@ fn what_is_not_ours_is_refused_and_not_changed() {
     std::fs::write(at("short"), "SQLite format 3\0").unwrap();
     refuse(&folder, &at("short"), StorageErrorKind::Foreign, "is not a database");
     assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
-    let error = SqliteStorage::open(at("pipe"), SqliteOptions::new()).unwrap_err();
+    let error = SqliteStorage::open(at("pipe")).unwrap_err();
     assert_eq!(
         error.kind(),
         StorageErrorKind::Foreign,
@@ -84,7 +84,7 @@ fn a_foreign_database_with_a_log_is_not_touched() {
 async fn a_later_schema_is_refused_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
-    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(&path).unwrap());
     note(&storage, "a", 1).await;
     storage.close().await;
     let later = Connection::open(&path).unwrap();
@@ -101,14 +101,14 @@ fn nothing_is_created_where_a_store_must_exist() {
     let before = contents(folder.path());
     for name in ["missing", "empty"] {
         for error in [
-            SqliteStorage::open(at(name), SqliteOptions::new().existing()).unwrap_err(),
+            SqliteStorage::open_with(at(name), SqliteOptions::new().existing()).unwrap_err(),
             SqliteStorage::open_read_only(at(name)).unwrap_err(),
         ] {
             assert_eq!(error.kind(), StorageErrorKind::Missing, "{error}");
         }
     }
     assert_eq!(contents(folder.path()), before);
-    SqliteStorage::open(at("empty"), SqliteOptions::new()).expect("an empty file becomes a store");
+    SqliteStorage::open(at("empty")).expect("an empty file becomes a store");
 }
 
 // The header in the main file is ours from the first moment on, so that it is known without reading the log.
@@ -116,9 +116,9 @@ fn nothing_is_created_where_a_store_must_exist() {
 async fn a_store_is_known_while_it_is_open_and_unfolded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
-    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(&path).unwrap());
     note(&storage, "a", 1).await;
-    let second = SqliteStorage::open(&path, SqliteOptions::new().existing()).unwrap();
+    let second = SqliteStorage::open_with(&path, SqliteOptions::new().existing()).unwrap();
     assert!(second.session(id("a")).await.unwrap().is_some());
 }
 
@@ -126,7 +126,7 @@ async fn a_store_is_known_while_it_is_open_and_unfolded() {
 async fn a_reader_sees_what_is_written_meanwhile_and_cannot_write() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
-    let writer = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let writer = Arc::new(SqliteStorage::open(&path).unwrap());
     let reader = SqliteStorage::open_read_only(&path).unwrap();
     note(&writer, "a", 1).await;
     assert_eq!(reader.session(id("a")).await.unwrap().map(|record| record.head.get()), Some(1));
@@ -139,7 +139,7 @@ async fn a_reader_sees_what_is_written_meanwhile_and_cannot_write() {
 async fn a_closed_store_is_one_file_and_can_be_read_from_a_folder_that_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a #?% name.db");
-    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(&path).unwrap());
     note(&storage, "a", 1).await;
     storage.close().await;
     assert!(!folder.path().join("a #?% name.db-wal").exists(), "the log was folded in");
@@ -168,7 +168,7 @@ async fn closing_answers_everybody() {
     const WRITERS: u32 = 40;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
-    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(&path).unwrap());
     note(&storage, "first", 0).await;
     let mut writers = Vec::new();
     for n in 0..WRITERS {
@@ -193,7 +193,7 @@ async fn closing_answers_everybody() {
     }
     tokio::task::yield_now().await;
     tokio::join!(storage.close(), storage.close());
-    let anew = SqliteStorage::open(&path, SqliteOptions::new()).unwrap();
+    let anew = SqliteStorage::open(&path).unwrap();
     for writer in writers {
         for name in writer.await.unwrap() {
             assert!(anew.session(id(&name)).await.unwrap().is_some(), "{name} was acknowledged");
@@ -210,7 +210,7 @@ async fn a_store_may_be_created_by_several_at_once() {
     for n in 0..8 {
         let path = path.clone();
         openers.push(tokio::task::spawn_blocking(move || {
-            let storage = Arc::new(SqliteStorage::open(path, SqliteOptions::new()).unwrap());
+            let storage = Arc::new(SqliteStorage::open(path).unwrap());
             tokio::runtime::Handle::current().block_on(note(&storage, &format!("s{n}"), n));
         }));
     }
@@ -227,16 +227,16 @@ async fn a_store_may_be_created_by_several_at_once() {
 async fn an_unfinished_creation_holds_nothing_and_is_finished_by_the_next_opening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
-    SqliteStorage::open(&path, SqliteOptions::new()).unwrap().close().await;
+    SqliteStorage::open(&path).unwrap().close().await;
     let connection = Connection::open(&path).unwrap();
     connection.pragma_update(None, "journal_mode", "delete").unwrap();
     drop(connection);
     let before = contents(folder.path());
     assert_eq!(SqliteStorage::open_read_only(&path).unwrap_err().kind(), StorageErrorKind::Missing);
-    let error = SqliteStorage::open(&path, SqliteOptions::new().existing()).unwrap_err();
+    let error = SqliteStorage::open_with(&path, SqliteOptions::new().existing()).unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Missing);
     assert_eq!(contents(folder.path()), before);
-    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(&path).unwrap());
     note(&storage, "s", 1).await;
     assert!(SqliteStorage::open_read_only(&path).is_ok());
 }
@@ -256,7 +256,7 @@ async fn a_new_store_and_its_copies_are_their_owner_s_alone() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let storage = Arc::new(SqliteStorage::open(at("a.db"), SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(at("a.db")).unwrap());
     note(&storage, "a", 1).await;
     storage.backup(at("copy.db")).await.unwrap();
     let found = modes(folder.path());
@@ -267,7 +267,7 @@ async fn a_new_store_and_its_copies_are_their_owner_s_alone() {
     for name in ["a.db", "shared.db"] {
         std::fs::File::options().create(true).append(true).open(at(name)).unwrap();
         std::fs::set_permissions(at(name), PermissionsExt::from_mode(0o660)).unwrap();
-        let storage = Arc::new(SqliteStorage::open(at(name), SqliteOptions::new()).unwrap());
+        let storage = Arc::new(SqliteStorage::open(at(name)).unwrap());
         note(&storage, "b", 1).await;
         storage.backup(at(&format!("copy-of-{name}"))).await.unwrap();
     }
@@ -285,8 +285,8 @@ async fn a_store_is_one_by_whatever_link_it_is_named() {
     std::fs::create_dir(&links).unwrap();
     std::fs::create_dir(&stores).unwrap();
     std::os::unix::fs::symlink(stores.join("test.db"), links.join("link.db")).unwrap();
-    let by_link = Arc::new(SqliteStorage::open(links.join("link.db"), SqliteOptions::new()).unwrap());
-    let by_name = Arc::new(SqliteStorage::open(stores.join("test.db"), SqliteOptions::new()).unwrap());
+    let by_link = Arc::new(SqliteStorage::open(links.join("link.db")).unwrap());
+    let by_name = Arc::new(SqliteStorage::open(stores.join("test.db")).unwrap());
     assert_eq!(by_link.path(), by_name.path());
     note(&by_link, "a", 1).await;
     note(&by_name, "b", 1).await;
@@ -306,7 +306,7 @@ async fn a_store_that_is_removed_or_replaced_while_it_is_open_is_noticed() {
     {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("test.db");
-        let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+        let storage = Arc::new(SqliteStorage::open(&path).unwrap());
         note(&storage, "a", 1).await;
         let away = folder.path().join("away");
         std::fs::rename(folder.path().join(name), &away).unwrap();
@@ -326,7 +326,7 @@ async fn a_store_that_is_removed_or_replaced_while_it_is_open_is_noticed() {
         assert_eq!(error.kind(), StorageErrorKind::Poisoned);
         let cause = std::error::Error::source(&error).expect("the first failure").to_string();
         assert!(cause.contains("removed or replaced"), "{cause}");
-        let anew = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+        let anew = Arc::new(SqliteStorage::open(&path).unwrap());
         assert!(anew.session(id("a")).await.unwrap().is_some());
         assert!(anew.session(id("b")).await.unwrap().is_none());
         note(&anew, "b", 1).await;

@@ -11,8 +11,8 @@ use jaren_durable::{
 };
 use jaren_host::Timestamp;
 use jaren_json::value;
-use jaren_sqlite::rusqlite::{Connection, TransactionBehavior};
-use jaren_sqlite::{SqliteOptions, SqliteStorage, apply_in};
+use jaren_sqlite::{SqliteStorage, apply_in};
+use rusqlite::{Connection, TransactionBehavior};
 
 const ORDER: Singleton = Singleton::new("shop.order", 1);
 
@@ -45,7 +45,7 @@ fn count(connection: &Connection) -> i64 {
 async fn rows_of_the_host_and_a_batch_are_committed_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
-    let storage = Arc::new(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    let storage = Arc::new(SqliteStorage::open(&path).unwrap());
     let mut connection = host(&path);
     for commits in [false, true] {
         let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
@@ -92,7 +92,7 @@ async fn rows_of_the_host_and_a_batch_are_committed_together() {
 async fn a_batch_that_fails_leaves_the_hosts_transaction_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
-    drop(SqliteStorage::open(&path, SqliteOptions::new()).unwrap());
+    drop(SqliteStorage::open(&path).unwrap());
     let mut connection = host(&path);
     connection
         .execute_batch("CREATE TRIGGER no BEFORE INSERT ON jobs BEGIN SELECT raise(ABORT, 'no'); END")
@@ -103,7 +103,7 @@ async fn a_batch_that_fails_leaves_the_hosts_transaction_as_it_was() {
         .unwrap_err();
     transaction.commit().unwrap();
     assert_eq!(count(&connection), 1);
-    let storage = SqliteStorage::open(&path, SqliteOptions::new()).unwrap();
+    let storage = SqliteStorage::open(&path).unwrap();
     assert!(storage.session(id()).await.unwrap().is_none());
 
     let mut stranger = Connection::open(folder.path().join("other.db")).unwrap();

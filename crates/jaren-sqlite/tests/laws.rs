@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jaren_durable::{Storage, Upkeep};
 use jaren_durable_kit::{Fixture, histories, run};
-use jaren_sqlite::{SqliteOptions, SqliteStorage};
+use jaren_sqlite::SqliteStorage;
 use tempfile::TempDir;
 
 jaren_durable_kit::laws! {{
@@ -19,7 +19,7 @@ jaren_durable_kit::laws! { upkeep {
 }}
 
 fn open(folder: &TempDir) -> Arc<SqliteStorage> {
-    Arc::new(SqliteStorage::open(folder.path().join("test.db"), SqliteOptions::new()).unwrap())
+    Arc::new(SqliteStorage::open(folder.path().join("test.db")).unwrap())
 }
 
 #[test]

@@ -37,8 +37,8 @@ impl Reopened {
 
 fn open(path: &Path) -> Arc<SqliteStorage> {
     // What survives a loss of power is tested elsewhere.
-    let options = SqliteOptions::new().durability(Durability::ProcessCrash);
-    Arc::new(SqliteStorage::open(path, options).unwrap())
+    let options = SqliteOptions::new().with_durability(Durability::ProcessCrash);
+    Arc::new(SqliteStorage::open_with(path, options).unwrap())
 }
 
 macro_rules! on_the_newest {

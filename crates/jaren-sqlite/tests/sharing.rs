@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jaren_durable::{CommitError, Removal, Seq, Session, SessionId, Singleton, Storage, Upkeep};
 use jaren_json::value;
-use jaren_sqlite::{SqliteOptions, SqliteStorage};
+use jaren_sqlite::SqliteStorage;
 use tempfile::TempDir;
 
 const NOTE: Singleton = Singleton::new("test.note", 1);
@@ -17,7 +17,7 @@ fn id(name: &str) -> SessionId {
 }
 
 fn open(folder: &TempDir) -> Arc<SqliteStorage> {
-    Arc::new(SqliteStorage::open(folder.path().join("test.db"), SqliteOptions::new()).unwrap())
+    Arc::new(SqliteStorage::open(folder.path().join("test.db")).unwrap())
 }
 
 async fn put(session: &mut Session, n: u32) -> Result<(), CommitError> {

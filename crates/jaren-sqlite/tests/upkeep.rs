@@ -24,8 +24,8 @@ fn id(name: &str) -> SessionId {
 
 fn open(path: &Path) -> Arc<SqliteStorage> {
     // What survives a loss of power is not tested here, and there are thousands of commits.
-    let options = SqliteOptions::new().durability(Durability::ProcessCrash);
-    Arc::new(SqliteStorage::open(path, options).unwrap())
+    let options = SqliteOptions::new().with_durability(Durability::ProcessCrash);
+    Arc::new(SqliteStorage::open_with(path, options).unwrap())
 }
 
 async fn put(storage: &Arc<SqliteStorage>, name: &str, numbers: std::ops::Range<u32>) {

@@ -19,7 +19,7 @@
 //!
 //!     // 2. Where it is kept: a commit is durable when it is answered.
 //!     let folder = tempfile::tempdir()?;
-//!     let storage = SqliteStorage::open(folder.path().join("jaren.db"), SqliteOptions::new())?;
+//!     let storage = SqliteStorage::open(folder.path().join("jaren.db"))?;
 //!     let engine = Engine::new(storage, tasks);
 //!
 //!     // 3. What is to happen: a document.
@@ -59,8 +59,18 @@
 //! | [`jslt`] | stylesheets: rules that match by location and by schema |
 //! | [`flow`] | the formats, compiled: statechart, dag, workflow |
 //! | [`durable`] | sessions: logs of commits over documents; the storage port |
-//! | [`sqlite`] | the storage in one file |
+//! | `sqlite` | the storage in one file (feature `sqlite`, on by default) |
 //! | [`engine`] | runs: the pure core and its driver |
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `sqlite` (default) | the storage in one SQLite file, with SQLite built in |
+//! | `host-transactions` | commits within a transaction of the host's own on that file: `rusqlite` stands in the signature |
+//! | `json-schema` | JSON Schema in queries and stylesheets (`json_schemas`) |
+//! | `time-zones` | time zones by name in queries and stylesheets (`query::BundledZones`) |
+//! | `metrics` | counts and times of runs and tasks, for whatever recorder the process installs |
 #![forbid(unsafe_code)]
 
 pub use jaren_durable as durable;
@@ -70,11 +80,12 @@ pub use jaren_host as host;
 pub use jaren_jslt as jslt;
 pub use jaren_json as json;
 pub use jaren_query as query;
+#[cfg(feature = "sqlite")]
 pub use jaren_sqlite as sqlite;
 
-#[cfg(feature = "jsonschema")]
+#[cfg(feature = "json-schema")]
 mod json_schemas;
-#[cfg(feature = "jsonschema")]
+#[cfg(feature = "json-schema")]
 pub use json_schemas::json_schemas;
 
 /// What most programs need.
@@ -86,16 +97,17 @@ pub mod prelude {
         RunsQuery, Sent, Start, Status, TaskContext, Tasks,
     };
     pub use jaren_json::{Value, from_value, to_value, value};
+    #[cfg(feature = "sqlite")]
     pub use jaren_sqlite::{SqliteOptions, SqliteStorage};
 }
 
 /// The README's program, compiled and run as a test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "sqlite"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
 /// The programs of the pages on the engine, compiled and run as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "sqlite"))]
 mod pages {
     #[doc = include_str!("../../../docs/guide.md")]
     struct Guide;

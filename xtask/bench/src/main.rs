@@ -135,7 +135,7 @@ fn durable(runtime: &tokio::runtime::Runtime, folder: &Path, load: Load) -> Resu
         marks.mark(&context.run);
         async move { Ok(input) }
     });
-    let storage = SqliteStorage::open(&file, SqliteOptions::new())?;
+    let storage = SqliteStorage::open(&file)?;
     let engine = Engine::new(Arc::new(storage), tasks);
     Ok(runtime.block_on(drive(engine, load, &starts))?.line("jaren-sqlite-full", load))
 }

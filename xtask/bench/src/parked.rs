@@ -53,7 +53,7 @@ pub(crate) async fn resume(folder: &Path, steps: usize) -> Result<(), Failed> {
     let runs = (STEPS_MAX / steps).clamp(5, 20);
     let file = folder.join("resume.db");
     // Not synced at each commit, or the making of the long run would take minutes; reading it is the same.
-    let storage = || SqliteStorage::open(&file, SqliteOptions::new().durability(Durability::ProcessCrash));
+    let storage = || SqliteStorage::open_with(&file::new().with_durability(Durability::ProcessCrash));
     let document = loops(steps);
     {
         let engine = Engine::new(Arc::new(storage()?), tasks());
@@ -84,7 +84,7 @@ pub(crate) async fn resume(folder: &Path, steps: usize) -> Result<(), Failed> {
 
 /// The memory of runs in flight, of parked ones, and the wake-ups of a process that has nothing to do.
 pub(crate) async fn parked(folder: &Path, runs: usize) -> Result<(), Failed> {
-    let storage = SqliteStorage::open(folder.join("parked.db"), SqliteOptions::new())?;
+    let storage = SqliteStorage::open(folder.join("parked.db"))?;
     let engine = Engine::new(Arc::new(storage), tasks());
     let document = loops(1);
     // The caches of the store and of the allocator have a size of their own, whatever the number of runs.

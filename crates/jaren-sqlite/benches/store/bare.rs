@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use jaren_durable::{Body, Session, SessionId};
 use jaren_json::{Value, delta};
-use jaren_sqlite::rusqlite::{Connection, params};
-use jaren_sqlite::{SqliteOptions, SqliteStorage};
+use jaren_sqlite::SqliteStorage;
+use rusqlite::{Connection, params};
 
 use crate::figures::{self, Figures};
 use crate::work::{self, DELTAS, DOCUMENT, STATE};
@@ -43,7 +43,7 @@ pub(crate) fn sqlite(folder: &Path, time: Duration, callers: &[usize]) {
 fn create(path: &Path, sessions: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let storage = std::sync::Arc::new(SqliteStorage::open(path, SqliteOptions::new()).unwrap());
+        let storage = std::sync::Arc::new(SqliteStorage::open(path).unwrap());
         for at in 0..sessions {
             let id = SessionId::new(format!("session-{at}")).unwrap();
             let mut session = Session::create(storage.clone(), id, "bench");

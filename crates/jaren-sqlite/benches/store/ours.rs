@@ -21,7 +21,7 @@ fn runtime() -> Runtime {
 }
 
 fn open(path: &Path, options: SqliteOptions) -> Arc<SqliteStorage> {
-    Arc::new(SqliteStorage::open(path, options).unwrap())
+    Arc::new(SqliteStorage::open_with(path, options).unwrap())
 }
 
 /// What the callers of a measurement are to do.
@@ -121,7 +121,7 @@ pub(crate) fn ages(folder: &Path) {
         let (path, crashed) = (work::fresh(folder, "age.db"), work::fresh(folder, "crashed.db"));
         runtime().block_on(async {
             // How it was written does not matter here, so it is written quickly.
-            let storage = open(&path, SqliteOptions::new().durability(Durability::ProcessCrash));
+            let storage = open(&path, SqliteOptions::new().with_durability(Durability::ProcessCrash));
             let mut session = Session::create(storage.clone(), SessionId::new("one").unwrap(), "bench");
             let document = work::document(DOCUMENT);
             for n in 0..commits {

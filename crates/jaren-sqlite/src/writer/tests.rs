@@ -119,7 +119,7 @@ async fn committed_on(commits: usize, time_max: Duration) -> Vec<String> {
     let path = folder.path().join("test.db");
     open::create(&path).unwrap();
     let witness = Arc::new(Witness::default());
-    let options = SqliteOptions::new().clock(witness.clone());
+    let options = SqliteOptions::new().with_clock(witness.clone());
     let writer = handle::start_with(&path, options, Arc::default(), time_max).unwrap();
     for n in 0..commits {
         assert!(is_committed(&[writer.apply(vec![creating(&n.to_string())]).await.unwrap()]));
@@ -178,7 +178,7 @@ fn a_panic_in_a_commit_stops_all_writing_and_holds_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("test.db");
         open::create(&path).unwrap();
-        let options = SqliteOptions::new().clock(Arc::new(Breaking::default()));
+        let options = SqliteOptions::new().with_clock(Arc::new(Breaking::default()));
         let writer = handle::start_with(&path, options, Arc::default(), time_max).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
         let apply = |name| runtime.block_on(writer.apply(vec![creating(name)]));
@@ -211,7 +211,7 @@ fn a_turn_that_is_taken_is_not_waited_for_on_the_callers_thread() {
     let path = folder.path().join("test.db");
     open::create(&path).unwrap();
     let witness = Arc::new(Witness::default());
-    let options = SqliteOptions::new().clock(witness.clone());
+    let options = SqliteOptions::new().with_clock(witness.clone());
     let writer = Arc::new(handle::start_with(&path, options, Arc::default(), Duration::MAX).unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let other = Turn::open(&path).unwrap();
