@@ -79,18 +79,22 @@ fn object_step<'a>(a: &'a Object, b: &'a Object, pending: &mut Pending<'a>) -> b
     a.iter().all(|(name, a)| b.get(name).is_some_and(|b| step(a, b, pending)))
 }
 
-/// How many levels of a value take part in its fingerprint.
-const FINGERPRINT_DEPTH: u32 = 8;
+/// How many values inside a container take part in its fingerprint, and how deep they lie at most: values share their parts,
+/// so without a bound of both a small one could take for ever. The hash of keys in `jaren-query` is bounded alike.
+const FINGERPRINT_MAX: u32 = 256;
+const FINGERPRINT_LEVELS: u32 = 8;
 
 /// A number that is the same for equal values, and nearly always another one for others.
 ///
 /// It is no defence: whoever chooses the values can make them collide.
 pub(crate) fn fingerprint(value: &Value) -> u64 {
-    fingerprint_to(value, FINGERPRINT_DEPTH)
+    fingerprint_of_some(value, (&mut FINGERPRINT_MAX.clone(), FINGERPRINT_LEVELS))
 }
 
-fn fingerprint_to(value: &Value, levels: u32) -> u64 {
-    let below = |value: &Value| levels.checked_sub(1).map_or(0, |levels| fingerprint_to(value, levels));
+/// The same of at most so many values and levels.
+fn fingerprint_of_some(value: &Value, (left, levels): (&mut u32, u32)) -> u64 {
+    let (Some(fewer), Some(levels)) = (left.checked_sub(1), levels.checked_sub(1)) else { return 0 };
+    *left = fewer;
     match value {
         Value::Null => 1,
         Value::Bool(bool) => 2 + u64::from(*bool),
@@ -99,14 +103,18 @@ fn fingerprint_to(value: &Value, levels: u32) -> u64 {
         Value::Number(number) => mix(5, (number + 0.0).to_bits()),
         Value::String(text) => bytes(6, text.as_bytes()),
         Value::Array(array) => {
-            array.iter().fold(mix(7, array.len() as u64), |hash, element| mix(hash, below(element)))
+            let elements = array.iter().take(FINGERPRINT_MAX as usize);
+            elements.fold(mix(7, array.len() as u64), |hash, element| {
+                mix(hash, fingerprint_of_some(element, (left, levels)))
+            })
         }
-        Value::Object(object) => object
-            .iter()
-            // A sum does not see the order of members.
-            .fold(mix(8, object.len() as u64), |sum, (name, value)| {
-                sum.wrapping_add(mix(bytes(9, name.as_bytes()), below(value)))
-            }),
+        // In canonical order, so that equal objects have the same members among those that count.
+        Value::Object(object) => {
+            let members = object.iter_sorted().take(FINGERPRINT_MAX as usize);
+            members.fold(mix(8, object.len() as u64), |hash, (name, value)| {
+                mix(mix(hash, bytes(9, name.as_bytes())), fingerprint_of_some(value, (left, levels)))
+            })
+        }
     }
 }
 
@@ -136,6 +144,18 @@ mod tests {
         assert_eq!(fingerprint(&a), fingerprint(&b));
         assert_ne!(fingerprint(&a), fingerprint(&value!({"a": 1})));
         assert_ne!(fingerprint(&value!([1, 2])), fingerprint(&value!([2, 1])));
+    }
+
+    #[test]
+    fn a_value_that_unfolds_without_end_has_a_fingerprint() {
+        let wide = || (0..8).fold(value!(1), |inner, _| (0..1000).map(|_| inner.clone()).collect::<Value>());
+        assert_eq!(fingerprint(&wide()), fingerprint(&wide()));
+        // Those that count are the same ones, however the members stand.
+        let members = |names: &mut dyn Iterator<Item = u32>| {
+            names.map(|n| (format!("m{n}"), value!([(n), [(n), {"n": (n)}]]))).collect::<Object>()
+        };
+        let (a, b) = (members(&mut (0..500)).into(), members(&mut (0..500).rev()).into());
+        assert_eq!(fingerprint(&a), fingerprint(&b));
     }
 
     #[test]

@@ -258,7 +258,7 @@ impl PartialEq for Value {
 
 impl Eq for Value {}
 
-/// Equal values hash alike; what lies more than a few levels down does not take part.
+/// Equal values hash alike; what lies more than a few levels down, or after some hundred other values, does not take part.
 impl Hash for Value {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(equal::fingerprint(self));
