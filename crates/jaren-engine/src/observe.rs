@@ -39,7 +39,7 @@ impl Teller {
     pub(crate) fn is_watched(&self) -> bool {
         self.observer.is_some()
             || cfg!(feature = "metrics")
-            || tracing::enabled!(target: target!(), Level::DEBUG)
+            || tracing::enabled!(target: target!(), Level::INFO)
     }
 
     /// A panic of the observer is its own affair.

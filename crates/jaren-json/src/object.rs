@@ -243,20 +243,34 @@ impl Object {
         if self.len() >= grown::GROWN_MIN && grown::is_shallow(self.depth(), &value) {
             return self.with_in_tree(name, value);
         }
-        let mut values = Vec::with_capacity(self.len().saturating_add(1));
-        values.extend_from_slice(self.values());
-        if let Some(shape) = self.shape()
-            && let Some(position) = shape.position(&name)
-        {
-            if let Some(slot) = values.get_mut(position) {
-                *slot = value;
-            }
-            let extent = Extent::over(&values);
-            return Self::from_exact(shape.clone(), values.into_iter(), extent);
+        match self.shape() {
+            None => Self::from_distinct(vec![name], vec![value]),
+            Some(shape) => match shape.position(&name) {
+                Some(position) => self.replaced(shape, position, value),
+                None => self.extended(shape.with(name), value),
+            },
         }
-        values.push(value);
-        let names = self.keys().iter().cloned().chain([name]).collect();
-        Self::from_distinct(names, values)
+    }
+
+    /// The same members, one of them with another value.
+    fn replaced(&self, shape: &Shape, position: usize, value: Value) -> Self {
+        let mut value = value;
+        let other = |at| (at != position).then(|| self.values().get(at)).flatten();
+        let extents = (0..self.len()).map(|at| other(at).unwrap_or(&value).extent());
+        let extent = extents.fold(Extent::OPEN, Extent::join).around();
+        let values =
+            (0..self.len()).map(|at| other(at).map_or_else(|| std::mem::take(&mut value), Value::clone));
+        Self::from_exact(shape.clone(), values, extent)
+    }
+
+    /// The same members and a last one; the shape has its name.
+    fn extended(&self, shape: Shape, value: Value) -> Self {
+        let mut value = value;
+        let extents = self.values().iter().map(Value::extent).fold(Extent::OPEN, Extent::join);
+        let extent = extents.join(value.extent()).around();
+        let values = (0..shape.names().len())
+            .map(|at| self.values().get(at).map_or_else(|| std::mem::take(&mut value), Value::clone));
+        Self::from_exact(shape, values, extent)
     }
 
     fn with_in_tree(&self, name: Str, value: Value) -> Self {

@@ -26,7 +26,12 @@ struct Inner {
     marks: [Mark; LINEAR_MAX],
     /// Positions in the order of the names' UTF-16 code units: the canonical order, and an index. Made when asked for.
     order: OnceLock<Box<[u32]>>,
+    /// The shape with one more name that was asked for first: objects that grow alike share their shapes.
+    next: OnceLock<Shape>,
 }
+
+/// Shapes of fewer names remember the one after them, so that a short object never keeps much alive.
+const NEXT_MAX: usize = 32;
 
 impl Shape {
     /// The shape of these names, or nothing where one is repeated or there are 2^32 or more.
@@ -43,7 +48,25 @@ impl Shape {
             *mark = Mark::of(name);
         }
         let size = names.iter().map(|name| deep::text_size(name)).fold(0, u32::saturating_add);
-        Self(Arc::new(Inner { names: names.into_boxed_slice(), size, marks, order: OnceLock::new() }))
+        let (names, order, next) = (names.into_boxed_slice(), OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Inner { names, size, marks, order, next }))
+    }
+
+    /// The shape with that name as its last one, which it does not have yet.
+    pub(crate) fn with(&self, name: Str) -> Self {
+        let known = self.0.next.get().filter(|next| next.names().last() == Some(&name));
+        if let Some(next) = known {
+            return next.clone();
+        }
+        let mut names = Vec::with_capacity(self.names().len().saturating_add(1));
+        names.extend_from_slice(self.names());
+        names.push(name);
+        let next = Self::from_distinct(names);
+        if self.names().len() < NEXT_MAX {
+            // Another thread may have been first.
+            let _ = self.0.next.set(next.clone());
+        }
+        next
     }
 
     /// The names in order.

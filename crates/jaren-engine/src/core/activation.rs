@@ -19,15 +19,22 @@ pub(super) struct Activation<'a> {
 impl Activation<'_> {
     /// The canonical JSON of `[runId, state, visit]` (workflow §2).
     pub(super) fn key(&self) -> Str {
-        // A text always has a canonical text, and a whole number that JSON holds is written as its digits.
-        let text = |text: &str| jaren_json::canonical(&Value::from(text)).unwrap_or_default();
-        Str::from(format!("[{},{},{}]", text(self.run), text(self.state), self.visit))
+        let mut text = Vec::with_capacity(self.run.len() + self.state.len() + 32);
+        text.push(b'[');
+        for (part, end) in
+            [(Value::from(self.run), b','), (Value::from(self.state), b','), (count(self.visit), b']')]
+        {
+            // Texts and counts always have a canonical text.
+            let _ = jaren_json::canonical_to(&part, &mut text);
+            text.push(end);
+        }
+        Str::from(String::from_utf8(text).unwrap_or_default())
     }
 
     /// The input: the state's query over the scope with `$.context.activation`. It must be JSON (JF2016).
     pub(super) fn input(&self, workflow: &Workflow, snapshot: &Snapshot) -> Result<Value, RunError> {
         if !workflow.has_input(self.state) {
-            return Ok(snapshot.data()); // which is JSON, as all that a run keeps
+            return Ok(snapshot.data().clone()); // which is JSON, as all that a run keeps
         }
         let context = Value::Object(self.context(snapshot));
         let input = workflow.input(self.state, snapshot.control(), &context).map_err(RunError::from_flow)?;

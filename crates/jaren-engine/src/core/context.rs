@@ -1,47 +1,158 @@
 //! The context of a run: what guards and inputs read, and how it changes (workflow §2).
 
+use std::sync::{Arc, LazyLock};
+
 use jaren_flow::workflow::Workflow;
-use jaren_json::{Object, Str, Value, value};
+use jaren_json::delta::{self, Op, Segment};
+use jaren_json::{Object, Shape, Str, Value, value};
 
 use super::error::RunError;
 use crate::numbers::count;
 
-/// The context of a run that begins.
-pub(super) fn fresh(input: Value) -> Object {
-    let members = [
-        ("input", input.clone()),
-        ("data", input),
-        ("event", Value::Null),
-        ("results", Value::Object(Object::default())),
-        ("visits", Value::Object(Object::default())),
-    ];
-    members.into_iter().collect()
+/// `{input, data, event, results, visits}`, in parts: a change copies the parts and nothing that they hold, and the object
+/// is made when somebody reads it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Context(Arc<Parts>);
+
+#[derive(Clone, Debug)]
+struct Parts {
+    /// The members as they were read, where they are others than those that a run begins with, or in another order.
+    form: Option<Object>,
+    input: Value,
+    data: Value,
+    event: Value,
+    results: Object,
+    visits: Object,
 }
 
-/// Counts the states that were entered, against their limits (workflow §1).
-pub(super) fn admit(workflow: &Workflow, context: &Object, entered: &[Str]) -> Result<Object, RunError> {
-    if entered.is_empty() {
-        return Ok(context.clone());
+/// The members of a run that begins.
+static FORM: LazyLock<Option<Shape>> =
+    LazyLock::new(|| Shape::new(["input", "data", "event", "results", "visits"]));
+
+impl Context {
+    /// The context of a run that begins.
+    pub(super) fn fresh(input: Value) -> Self {
+        Context(Arc::new(Parts {
+            form: None,
+            data: input.clone(),
+            input,
+            event: Value::Null,
+            results: Object::default(),
+            visits: Object::default(),
+        }))
     }
-    let mut record = part(context, "visits");
-    for state in entered {
-        let visits = record.get(state).and_then(Value::as_u64).unwrap_or(0) + 1;
-        if workflow.limit(state).is_some_and(|limit| visits > limit) {
-            let reason = format!("the state was entered as often as its limit allows, {} times", visits - 1);
-            return Err(RunError::new("JF2015", reason).at(state.as_str()).in_state(state.clone()));
+
+    /// That of a saved run, whose members have been checked.
+    pub(super) fn read(saved: &Object) -> Self {
+        let value = |name| saved.get(name).cloned().unwrap_or_default();
+        let object = |name| saved.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+        let usual = FORM.as_ref().is_some_and(|form| saved.keys() == form.names());
+        Context(Arc::new(Parts {
+            form: (!usual).then(|| saved.clone()),
+            input: value("input"),
+            data: value("data"),
+            event: value("event"),
+            results: object("results"),
+            visits: object("visits"),
+        }))
+    }
+
+    /// What guards and inputs read.
+    pub(super) fn to_object(&self) -> Object {
+        let parts = &*self.0;
+        if let (None, Some(form)) = (&parts.form, &*FORM) {
+            return Object::from_shape_fn(form, |position, place| {
+                *place = match position {
+                    0 => parts.input.clone(),
+                    1 => parts.data.clone(),
+                    2 => parts.event.clone(),
+                    3 => Value::Object(parts.results.clone()),
+                    _ => Value::Object(parts.visits.clone()),
+                }
+            });
         }
-        record = record.with(state, count(visits));
+        let form = parts.form.clone().unwrap_or_default();
+        let member = |(name, kept): (&str, &Value)| {
+            let value = match name {
+                "input" => parts.input.clone(),
+                "data" => parts.data.clone(),
+                "event" => parts.event.clone(),
+                "results" => Value::Object(parts.results.clone()),
+                "visits" => Value::Object(parts.visits.clone()),
+                _ => kept.clone(),
+            };
+            (Str::from(name), value)
+        };
+        form.iter().map(member).collect()
     }
-    Ok(context.with("visits", record))
-}
 
-/// The context once a state's work has this result.
-pub(super) fn with_result(context: &Object, state: &Str, result: Value) -> Object {
-    context.with("results", part(context, "results").with(state, result))
-}
+    /// Have they other members, or in another order?
+    pub(super) fn has_other_form(&self, other: &Self) -> bool {
+        match (&self.0.form, &other.0.form) {
+            (None, None) => false,
+            (Some(one), Some(other)) => !one.ptr_eq(other),
+            _ => true,
+        }
+    }
 
-fn part(context: &Object, name: &str) -> Object {
-    context.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+    /// Adds the operations that lead here from an earlier context of the same form.
+    pub(super) fn changes(&self, before: &Self, ops: &mut Vec<Op>) {
+        let (new, old) = (&*self.0, &*before.0);
+        let mut part = |name: &str, old: &Value, new: &Value| {
+            if !old.ptr_eq(new) {
+                delta::diff_at(vec![Segment::from("context"), Segment::from(name)], old, new, ops);
+            }
+        };
+        part("input", &old.input, &new.input);
+        part("data", &old.data, &new.data);
+        part("event", &old.event, &new.event);
+        for (name, old, new) in
+            [("results", &old.results, &new.results), ("visits", &old.visits, &new.visits)]
+        {
+            if !old.ptr_eq(new) {
+                part(name, &Value::Object(old.clone()), &Value::Object(new.clone()));
+            }
+        }
+    }
+
+    /// The current data.
+    pub(super) fn data(&self) -> &Value {
+        &self.0.data
+    }
+
+    /// How often each state was entered.
+    pub(super) fn visits(&self) -> &Object {
+        &self.0.visits
+    }
+
+    pub(super) fn set_data(&mut self, data: Value) {
+        Arc::make_mut(&mut self.0).data = data;
+    }
+
+    pub(super) fn set_event(&mut self, event: Value) {
+        Arc::make_mut(&mut self.0).event = event;
+    }
+
+    /// A state's work has this result.
+    pub(super) fn set_result(&mut self, workflow: &Workflow, state: &Str, result: Value) {
+        let parts = Arc::make_mut(&mut self.0);
+        parts.results = workflow.with_record(&parts.results, state, result);
+    }
+
+    /// Counts the states that were entered, against their limits (workflow §1).
+    pub(super) fn admit(&mut self, workflow: &Workflow, entered: &[Str]) -> Result<(), RunError> {
+        for state in entered {
+            let visits = self.0.visits.get(state).and_then(Value::as_u64).unwrap_or(0) + 1;
+            if workflow.limit(state).is_some_and(|limit| visits > limit) {
+                let reason =
+                    format!("the state was entered as often as its limit allows, {} times", visits - 1);
+                return Err(RunError::new("JF2015", reason).at(state.as_str()).in_state(state.clone()));
+            }
+            let parts = Arc::make_mut(&mut self.0);
+            parts.visits = workflow.with_record(&parts.visits, state, count(visits));
+        }
+        Ok(())
+    }
 }
 
 /// `{error: {code, message, nodeId}}`: the data that a `catch` target starts with.

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-use jaren_flow::dag::{Dag, Edge, Evaluated, Kind, Node};
+use jaren_flow::dag::{Dag, Evaluated, Kind, Node};
 use jaren_json::{Object, Str, Value};
 
 use super::error::{Cause, RunError};
@@ -38,11 +38,11 @@ pub(crate) trait Surroundings {
         true
     }
     /// A node that declares `checkpoint` has a value. Answers the number of the save point that holds it.
-    fn checkpoint(&mut self, id: &Str, value: &Value) -> Result<u64, RunError>;
+    fn checkpoint(&mut self, node: &Node, value: &Value) -> Result<u64, RunError>;
     /// A node asks for a task.
     fn start(&mut self, call: TaskCall);
     /// A node settled, or was restored.
-    fn record(&mut self, id: &Str, status: NodeStatus, ms: f64);
+    fn record(&mut self, node: &Node, status: NodeStatus, ms: f64);
 }
 
 #[derive(Clone, Debug)]
@@ -90,7 +90,8 @@ impl DagRun {
         around: &mut dyn Surroundings,
     ) -> Self {
         let nodes = dag.nodes();
-        let slot = |node| Slot { missing: sources(node), unread: 0, settled: false, after };
+        let slot =
+            |node: &Node| Slot { missing: node.sources(), unread: node.readers(), settled: false, after };
         let mut run = DagRun {
             dag: dag.clone(),
             input,
@@ -103,19 +104,19 @@ impl DagRun {
             unsettled: nodes.len(),
         };
         for (id, value) in saved {
-            let Some(index) = dag.find(id) else { continue };
-            if nodes.get(index).is_some_and(Node::checkpoint) {
-                run.place(index, value.clone(), 0);
-                around.record(&Str::from(id), NodeStatus::Restored, 0.0);
-            }
+            let found = dag.find(id).and_then(|index| Some((index, nodes.get(index)?)));
+            let Some((index, node)) = found.filter(|(_, node)| node.checkpoint()) else { continue };
+            run.place(index, value.clone(), 0);
+            around.record(node, NodeStatus::Restored, 0.0);
         }
-        for (index, node) in nodes.iter().enumerate() {
-            if run.slots.get(index).is_some_and(|slot| slot.settled) {
+        // A node that has its value reads nothing.
+        for (index, node) in nodes.iter().enumerate().take(if saved.is_empty() { 0 } else { nodes.len() }) {
+            if !run.slots.get(index).is_some_and(|slot| slot.settled) {
                 continue;
             }
             for edge in node.inbound() {
                 if let Some(slot) = run.slots.get_mut(edge.from()) {
-                    slot.unread += 1;
+                    slot.unread = slot.unread.saturating_sub(1);
                 }
             }
         }
@@ -194,10 +195,7 @@ impl DagRun {
                         input: call.input,
                     });
                 }
-                Err(error) => {
-                    let id = self.id(index);
-                    return Err(Self::fail(&id, RunError::from_flow(error), 0.0, around));
-                }
+                Err(error) => return Err(self.fail(index, RunError::from_flow(error), 0.0, around)),
             }
         }
         Ok(taken)
@@ -232,8 +230,7 @@ impl DagRun {
             Ok(value) => self.accept(index, value, ms, around),
             Err(failure) => {
                 let error = RunError::from_flow(self.dag.failed(index, &failure.message));
-                let error = error.because(Cause::Task(failure));
-                Err(Self::fail(&self.id(index), error, ms, around))
+                Err(self.fail(index, error.because(Cause::Task(failure)), ms, around))
             }
         }
     }
@@ -245,25 +242,27 @@ impl DagRun {
         ms: f64,
         around: &mut dyn Surroundings,
     ) -> Result<(), RunError> {
-        let id = self.id(index);
         let mut after = self.after(index);
-        if around.keeps() && self.dag.nodes().get(index).is_some_and(Node::checkpoint) {
-            if !value.is_json()
-                && let Err(unserializable) = jaren_json::canonical(&value)
-            {
-                let error = RunError::from_flow(self.dag.unserializable(index, &unserializable));
-                return Err(Self::fail(&id, error, ms, around));
+        if let Some(node) = self.dag.nodes().get(index) {
+            if around.keeps() && node.checkpoint() {
+                if !value.is_json()
+                    && let Err(unserializable) = jaren_json::canonical(&value)
+                {
+                    let error = RunError::from_flow(self.dag.unserializable(index, &unserializable));
+                    return Err(self.fail(index, error, ms, around));
+                }
+                after = around.checkpoint(node, &value)?;
             }
-            after = around.checkpoint(&id, &value)?;
+            around.record(node, NodeStatus::Ok, ms);
         }
-        around.record(&id, NodeStatus::Ok, ms);
         self.place(index, value, after);
         Ok(())
     }
 
-    fn fail(id: &Str, error: RunError, ms: f64, around: &mut dyn Surroundings) -> RunError {
-        around.record(id, NodeStatus::Error, ms);
-        error.on_node(id.clone())
+    fn fail(&self, index: usize, error: RunError, ms: f64, around: &mut dyn Surroundings) -> RunError {
+        let Some(node) = self.dag.nodes().get(index) else { return error };
+        around.record(node, NodeStatus::Error, ms);
+        error.on_node(node.id().clone())
     }
 
     /// Keeps the value of a node and counts it at its consumers. Those that have all their inputs now are ready.
@@ -301,15 +300,4 @@ impl DagRun {
     fn id(&self, index: usize) -> Str {
         self.dag.nodes().get(index).map(|node| node.id().clone()).unwrap_or_default()
     }
-}
-
-/// How many nodes a node waits for. Two edges may come from the same one.
-fn sources(node: &Node) -> usize {
-    if let [] | [_] = node.inbound() {
-        return node.inbound().len();
-    }
-    let mut sources: Vec<usize> = node.inbound().iter().map(Edge::from).collect();
-    sources.sort_unstable();
-    sources.dedup();
-    sources.len()
 }

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use jaren_flow::dag::Node;
 use jaren_flow::workflow::Workflow;
+use jaren_json::delta::{self, Op, Segment};
 use jaren_json::{Object, Shape, Str, Value};
 
 use super::activation::Activation;
+use super::snapshot::set;
 use crate::numbers::count;
 
 /// The activation of a run that is not finished.
@@ -100,16 +103,16 @@ impl Pending {
         key.get_or_init(|| Activation { run, state, visit: *visit }.key())
     }
 
-    pub(super) fn identified(self) -> Self {
-        Pending { is_identified: true, ..self }
+    pub(super) fn identify(&mut self) {
+        self.is_identified = true;
     }
 
-    pub(super) fn with_value(self, node: &Str, value: &Value) -> Self {
-        Pending { values: self.values.with(node, value), ..self }
+    pub(super) fn keep(&mut self, node: &Node, value: Value) {
+        self.values = node.with_value(&self.values, value);
     }
 
-    pub(super) fn with_result(self, result: Value) -> Self {
-        Pending { result: Some(result), ..self }
+    pub(super) fn complete(&mut self, result: Value) {
+        self.result = Some(result);
     }
 
     /// The published JSON.
@@ -127,6 +130,31 @@ impl Pending {
         ];
         let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
         Value::Object(known.chain(unknown.iter().map(|(name, value)| (name, value.clone()))).collect())
+    }
+
+    /// Adds the operations that lead here from what an earlier activation keeps in our store.
+    pub(super) fn changes(&self, before: &Self, ops: &mut Vec<Op>) {
+        let (new, old) = (&*self.admitted, &*before.admitted);
+        let alike = self.is_identified == before.is_identified
+            && self.result.is_none()
+            && before.result.is_none()
+            && new.unknown.is_empty()
+            && old.unknown.is_empty();
+        if !alike {
+            ops.push(set(["pending"], self.to_stored()));
+            return;
+        }
+        if new.state != old.state {
+            ops.push(set(["pending", "state"], Value::from(&new.state)));
+        }
+        if new.visit != old.visit {
+            ops.push(set(["pending", "visit"], count(new.visit)));
+        }
+        if !self.values.ptr_eq(&before.values) {
+            let path = vec![Segment::from("pending"), Segment::from("values")];
+            let [old, new] = [&before.values, &self.values].map(|values| Value::Object(values.clone()));
+            delta::diff_at(path, &old, &new, ops);
+        }
     }
 
     /// The same without what follows from the rest.

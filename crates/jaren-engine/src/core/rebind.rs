@@ -138,9 +138,9 @@ impl<'a> Saved<'a> {
         let unfit = |error: &RunError| Unfit::at(state, error.reason());
         let control = workflow.chart().restore(&Value::Object(control.clone()));
         let control = control.map_err(|error| unfit(&RunError::from_flow(error)))?;
-        let (top, context) = (self.top.clone(), self.context.clone());
+        let top = self.top.clone();
         let snapshot =
-            Snapshot::checked(top, context, control, None, self.generation, SnapshotStatus::Running);
+            Snapshot::checked(top, self.context, control, None, self.generation, SnapshotStatus::Running);
         let visit = snapshot.visits(state);
         Activation { run, state, visit }.input(workflow, &snapshot).map_err(|error| unfit(&error))
     }

@@ -32,7 +32,7 @@ impl RunState {
             Some(_) => return Err(malformed("the pending activation is not an object")),
         };
         let Parts { top, context, generation, status, .. } = parts;
-        let snapshot = Snapshot::checked(top.clone(), context.clone(), control, None, generation, status);
+        let snapshot = Snapshot::checked(top.clone(), context, control, None, generation, status);
         let Some(members) = pending else { return Ok(RunState::at(workflow, run, snapshot)) };
         check_pending(&workflow, run, &snapshot, &active, &members)?;
         let pending = Pending::checked(&workflow, &active, &members);
@@ -66,7 +66,7 @@ impl RunState {
         compare_identity(stored.get("identity"), workflow.identity())?;
         let control = workflow.chart().restore(stored.get("control").unwrap_or(&Value::Null));
         let control = control.map_err(RunError::from_flow)?;
-        let snapshot = Snapshot::checked(top.clone(), context.clone(), control, None, generation, status);
+        let snapshot = Snapshot::checked(top.clone(), context, control, None, generation, status);
         let active = snapshot.active();
         let activation = Activation { run, state: &active, visit: snapshot.visits(&active) };
         let input = activation.input(workflow, &snapshot)?;

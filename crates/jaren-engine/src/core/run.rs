@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-use jaren_flow::FlowError;
-use jaren_flow::statechart::{self, StepResult};
+use jaren_flow::dag::Node;
+use jaren_flow::statechart::StepResult;
 use jaren_flow::workflow::{self, Form, Workflow};
+use jaren_flow::{FlowError, Given};
 use jaren_json::{Str, Value};
 
 use super::activation::Activation;
-use super::context;
+use super::context::{self, Context};
 use super::dataflow::{CONCURRENCY, DagRun, Surroundings, TaskCall};
 use super::error::{Cause, RunError};
 use super::pending::Pending;
@@ -52,6 +53,8 @@ pub struct RunState {
     now: Option<f64>,
     /// When the work that is about to end did end: its control step happens then.
     clock: Option<f64>,
+    /// Somebody wants the records.
+    watched: bool,
     phase: Phase,
 }
 
@@ -62,12 +65,12 @@ impl RunState {
         if !input.is_json() {
             return Err(RunError::new("JF2016", "the run's input holds a number that is not JSON"));
         }
-        let context = context::fresh(input);
-        let scope = Value::Object(context.clone());
-        let at = statechart::Step { now: Some(now.unwrap_or(0.0)), context: Some(&scope), payload: None };
-        let started = workflow.chart().start(&at).map_err(RunError::from_flow)?;
+        let mut context = Context::fresh(input);
+        let scope = Value::Object(context.to_object());
+        let given = Given { context: Some(&scope), payload: None };
+        let started = workflow.chart().start(now, &given).map_err(RunError::from_flow)?;
         let status = if started.is_final { SnapshotStatus::Done } else { SnapshotStatus::Running };
-        let context = context::admit(&workflow, &context, &started.entered)?;
+        context.admit(&workflow, &started.entered)?;
         let snapshot = Snapshot::fresh(run, workflow.identity(), started.state, context, status);
         let mut state = RunState::at(workflow, run, snapshot);
         state.phase = Phase::More;
@@ -79,7 +82,7 @@ impl RunState {
         let phase = match snapshot.status() {
             SnapshotStatus::Running => Phase::More,
             SnapshotStatus::Waiting => waiting(&workflow, &snapshot),
-            SnapshotStatus::Done => Phase::Done(snapshot.data()),
+            SnapshotStatus::Done => Phase::Done(snapshot.data().clone()),
         };
         RunState {
             workflow,
@@ -92,6 +95,7 @@ impl RunState {
             begun: false,
             now: None,
             clock: None,
+            watched: true,
             phase,
         }
     }
@@ -102,6 +106,11 @@ impl RunState {
     pub fn with_concurrency(mut self, concurrency: NonZeroUsize) -> Self {
         self.concurrency = concurrency;
         self
+    }
+
+    /// Whether steps answer records, which they do unless this says otherwise.
+    pub fn set_watched(&mut self, watched: bool) {
+        self.watched = watched;
     }
 
     /// Where the run stands. Before its first `Begin`: where it was saved.
@@ -210,7 +219,8 @@ impl RunState {
             let stop = match self.form() {
                 Some(Form::Work) => self.work(out)?,
                 Some(Form::Choose) => {
-                    let moved = self.control(workflow::NEXT, &Value::Null)?;
+                    let context = Value::Object(self.snapshot.context());
+                    let moved = self.control(workflow::NEXT, &Value::Null, &context)?;
                     if !moved.changed {
                         return Err(RunError::new("JF2016", "the choice selected no transition"));
                     }
@@ -227,17 +237,21 @@ impl RunState {
                 return Ok(phase);
             }
         }
-        let (active, generation) = (self.actives(), self.snapshot.generation());
-        out.push(Output::Record { after: generation, record: Record::Done { active, generation } });
-        Ok(Phase::Done(self.snapshot.data()))
+        self.tell(out, |generation, active| Record::Done { active, generation });
+        Ok(Phase::Done(self.snapshot.data().clone()))
     }
 
     fn form(&self) -> Option<Form> {
         self.workflow.form(self.snapshot.control().leaf()?)
     }
 
-    fn actives(&self) -> Vec<Str> {
-        self.snapshot.control().active().cloned().collect()
+    /// Answers a record of the newest generation and the active leaves.
+    fn tell(&self, out: &mut Vec<Output>, record: impl FnOnce(u64, Vec<Str>) -> Record) {
+        if self.watched {
+            let generation = self.snapshot.generation();
+            let active = self.snapshot.control().active().cloned().collect();
+            out.push(Output::Record { after: generation, record: record(generation, active) });
+        }
     }
 
     fn refused(&self, error: FlowError) -> RunError {
@@ -251,9 +265,9 @@ impl RunState {
     /// outputs it stops before the next event.
     fn wait(&mut self, full: usize, out: &mut Vec<Output>) -> Result<Option<Phase>, RunError> {
         if let Some(now) = self.now {
-            let context = Value::Object(self.snapshot.context().clone());
-            let at = statechart::Step { context: Some(&context), ..statechart::Step::default() };
-            let moved = self.workflow.chart().advance_one(self.snapshot.control(), now, &at);
+            let context = Value::Object(self.snapshot.context());
+            let given = Given { context: Some(&context), payload: None };
+            let moved = self.workflow.chart().advance_one(self.snapshot.control(), now, &given);
             let moved = moved.map_err(|error| self.refused(error))?;
             let changed = moved.changed;
             self.apply(moved, None, out)?;
@@ -278,8 +292,7 @@ impl RunState {
         }
         self.snapshot.set_status(SnapshotStatus::Waiting);
         self.save(SaveCause::Wait, None, out)?;
-        let (active, generation) = (self.actives(), self.snapshot.generation());
-        out.push(Output::Record { after: generation, record: Record::Waiting { active, generation } });
+        self.tell(out, |generation, active| Record::Waiting { active, generation });
         Ok(Some(waiting(&self.workflow, &self.snapshot)))
     }
 
@@ -287,20 +300,21 @@ impl RunState {
     fn deliver(&mut self, arrival: Arrival, out: &mut Vec<Output>) -> Result<bool, RunError> {
         let name = arrival.event.get("type").and_then(Value::as_str).unwrap_or_default();
         let payload = arrival.event.get("payload").unwrap_or(&Value::Null);
-        let moved = self.control(&workflow::event_name(name), payload)?;
+        let context = Value::Object(self.snapshot.context());
+        let moved = self.control(&workflow::event_name(name), payload, &context)?;
         let accepted = moved.changed;
         if accepted {
-            self.snapshot.set_context(self.snapshot.context().with("event", &arrival.event));
+            self.snapshot.context_mut().set_event(arrival.event);
         }
         self.apply(moved, Some(Consumed { id: arrival.id, accepted }), out)?;
         Ok(accepted)
     }
 
     /// One event to the statechart.
-    fn control(&self, event: &str, payload: &Value) -> Result<StepResult, RunError> {
-        let context = Value::Object(self.snapshot.context().clone());
-        let at = statechart::Step { now: None, payload: Some(payload), context: Some(&context) };
-        self.workflow.chart().step(self.snapshot.control(), event, &at).map_err(|error| self.refused(error))
+    fn control(&self, event: &str, payload: &Value, context: &Value) -> Result<StepResult, RunError> {
+        let given = Given { payload: Some(payload), context: Some(context) };
+        let stepped = self.workflow.chart().step(self.snapshot.control(), event, None, &given);
+        stepped.map_err(|error| self.refused(error))
     }
 
     /// Makes a control step part of the run. A guard that failed and a state entered too often refuse it before
@@ -315,19 +329,18 @@ impl RunState {
             let error = RunError::new("JF2016", first.reason()).at(first.pointer().to_string());
             return Err(error.in_state(self.snapshot.active()).because(Cause::Guard(Box::new(first))));
         }
-        let context = context::admit(&self.workflow, self.snapshot.context(), &moved.entered)?;
-        self.snapshot.set_context(context);
+        self.snapshot.context_mut().admit(&self.workflow, &moved.entered)?;
         self.snapshot.set_control(moved.state);
         self.snapshot.set_status(if moved.is_final { SnapshotStatus::Done } else { SnapshotStatus::Running });
-        let generation = self.save(SaveCause::Control, consumed, out)?;
-        let record = Record::Transition {
-            transitions: moved.transitions,
-            entered: moved.entered,
-            exited: moved.exited,
-            active: self.actives(),
+        self.save(SaveCause::Control, consumed, out)?;
+        let StepResult { transitions, entered, exited, .. } = moved;
+        self.tell(out, |generation, active| Record::Transition {
+            transitions,
+            entered,
+            exited,
+            active,
             generation,
-        };
-        out.push(Output::Record { after: generation, record });
+        });
         Ok(())
     }
 
@@ -358,8 +371,10 @@ impl RunState {
             self.finish(&id, Ok(result.clone()), out)?;
             return Ok(None);
         }
-        if !pending.has_identity() {
-            self.snapshot.set_pending(Some(pending.clone().identified()));
+        if let Some(pending) = self.snapshot.pending_mut()
+            && !pending.has_identity()
+        {
+            pending.identify();
             self.save(SaveCause::Provenance, None, out)?;
         }
         let Some(dag) = self.workflow.dag(&id).cloned() else {
@@ -408,8 +423,9 @@ impl RunState {
                 Ok(Some(if is_ready { Phase::More } else { Phase::Working }))
             }
             Ok(Some(result)) => {
-                let pending = self.snapshot.take_pending();
-                self.snapshot.set_pending(pending.map(|pending| pending.with_result(result.clone())));
+                if let Some(pending) = self.snapshot.pending_mut() {
+                    pending.complete(result.clone());
+                }
                 self.save(SaveCause::Result, None, out)?;
                 self.finish(&id, Ok(result), out)?;
                 Ok(None)
@@ -453,9 +469,11 @@ impl RunState {
             let moved = self.workflow.chart().at(self.snapshot.control(), now);
             self.snapshot.set_control(moved.map_err(|error| self.refused(error))?);
         }
-        self.snapshot.set_context(self.snapshot.context().with("data", &data));
-        let moved = self.control(event, &Value::Null)?;
-        self.snapshot.set_context(context::with_result(self.snapshot.context(), id, data));
+        // No guard stands on the end of work, so that the chart needs no context.
+        let moved = self.control(event, &Value::Null, &Value::Null)?;
+        let context = self.snapshot.context_mut();
+        context.set_data(data.clone());
+        context.set_result(&self.workflow, id, data);
         self.snapshot.set_pending(None);
         self.apply(moved, None, out)
     }
@@ -471,10 +489,11 @@ struct Around<'a> {
 }
 
 impl Surroundings for Around<'_> {
-    fn checkpoint(&mut self, id: &Str, value: &Value) -> Result<u64, RunError> {
-        let pending = self.run.snapshot.take_pending();
-        self.run.snapshot.set_pending(pending.map(|pending| pending.with_value(id, value)));
-        self.run.save(SaveCause::Node(id.clone()), None, self.out)
+    fn checkpoint(&mut self, node: &Node, value: &Value) -> Result<u64, RunError> {
+        if let Some(pending) = self.run.snapshot.pending_mut() {
+            pending.keep(node, value.clone());
+        }
+        self.run.save(SaveCause::Node(node.id().clone()), None, self.out)
     }
 
     fn start(&mut self, call: TaskCall) {
@@ -495,8 +514,11 @@ impl Surroundings for Around<'_> {
         }));
     }
 
-    fn record(&mut self, id: &Str, status: NodeStatus, ms: f64) {
-        let (state, node) = (self.state.clone(), id.clone());
+    fn record(&mut self, node: &Node, status: NodeStatus, ms: f64) {
+        if !self.run.watched {
+            return;
+        }
+        let (state, node) = (self.state.clone(), node.id().clone());
         let record = Record::Node { state, visit: self.visit, node, status, ms };
         self.out.push(Output::Record { after: self.run.snapshot.generation(), record });
     }

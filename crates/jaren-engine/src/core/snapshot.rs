@@ -3,10 +3,14 @@
 //! Every change replaces a part and shares the others, so a save point costs by what it changes, and only those that
 //! are really saved are written as JSON. Members that we do not know are kept (workflow §5).
 
+use std::sync::{Arc, LazyLock};
+
 use jaren_flow::statechart;
 use jaren_flow::workflow::FORMAT;
-use jaren_json::{Object, Str, Value};
+use jaren_json::delta::{Op, Segment};
+use jaren_json::{Object, Shape, Str, Value};
 
+use super::context::Context;
 use super::error::RunError;
 use super::pending::Pending;
 use crate::numbers::count;
@@ -44,15 +48,28 @@ impl SnapshotStatus {
 
 /// One saved or savable state of a run. Cheap to clone and to change; its JSON is made when it is asked for.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct Snapshot(Arc<Parts>);
+
+#[derive(Clone, Debug)]
+struct Parts {
     /// The published members as they were read or first written: their names and order, and what never changes.
     form: Object,
-    context: Object,
+    context: Context,
     control: statechart::Snapshot,
     pending: Option<Pending>,
     generation: u64,
     status: SnapshotStatus,
 }
+
+/// The operation that sets the member there.
+pub(super) fn set<const N: usize>(path: [&str; N], value: Value) -> Op {
+    Op::Set { path: path.map(Segment::from).into(), value }
+}
+
+/// The members of a run that begins.
+static FORM: LazyLock<Option<Shape>> = LazyLock::new(|| {
+    Shape::new(["format", "runId", "identity", "generation", "control", "context", "pending", "status"])
+});
 
 impl Snapshot {
     /// The snapshot of a run that nothing has been saved of: generation zero.
@@ -60,38 +77,40 @@ impl Snapshot {
         run: &str,
         identity: &Value,
         control: statechart::Snapshot,
-        context: Object,
+        context: Context,
         status: SnapshotStatus,
     ) -> Self {
-        let members = [
-            ("format", Value::from(FORMAT)),
-            ("runId", Value::from(run)),
-            ("identity", identity.clone()),
-            ("generation", Value::Null),
-            ("control", Value::Null),
-            ("context", Value::Null),
-            ("pending", Value::Null),
-            ("status", Value::Null),
-        ];
-        let form = members.into_iter().collect();
-        Snapshot { form, context, control, pending: None, generation: 0, status }
+        let members = FORM.as_ref().map(|form| {
+            Object::from_shape_fn(form, |position, place| {
+                *place = match position {
+                    0 => Value::from(FORMAT),
+                    1 => Value::from(run),
+                    2 => identity.clone(),
+                    _ => Value::Null,
+                }
+            })
+        });
+        let form = members.unwrap_or_default();
+        Snapshot(Arc::new(Parts { form, context, control, pending: None, generation: 0, status }))
     }
 
     /// A snapshot whose members have been checked (`super::restore`).
     pub(super) fn checked(
         form: Object,
-        context: Object,
+        context: &Object,
         control: statechart::Snapshot,
         pending: Option<Pending>,
         generation: u64,
         status: SnapshotStatus,
     ) -> Self {
-        Snapshot { form, context, control, pending, generation, status }
+        let context = Context::read(context);
+        Snapshot(Arc::new(Parts { form, context, control, pending, generation, status }))
     }
 
     /// The same with an activation that is to go on.
-    pub(super) fn resumed(self, pending: Pending) -> Self {
-        Snapshot { pending: Some(pending), ..self }
+    pub(super) fn resumed(mut self, pending: Pending) -> Self {
+        self.set_pending(Some(pending));
+        self
     }
 
     /// The published JSON. It shares with that of other snapshots all that is the same.
@@ -106,85 +125,119 @@ impl Snapshot {
     }
 
     fn write(&self, pending: impl Fn(&Pending) -> Value) -> Value {
-        let values = self.form.iter().map(|(name, kept)| match name {
-            "generation" => count(self.generation),
-            "control" => self.control.to_value(),
-            "context" => Value::Object(self.context.clone()),
-            "pending" => self.pending.as_ref().map(&pending).unwrap_or_default(),
-            "status" => Value::from(self.status.as_str()),
-            _ => kept.clone(),
+        let parts = &*self.0;
+        let Some(shape) = parts.form.shape() else { return Value::Object(Object::default()) };
+        let object = Object::from_shape_fn(shape, |position, place| {
+            let name = shape.names().get(position).map_or("", Str::as_str);
+            *place = match name {
+                "generation" => count(parts.generation),
+                "control" => parts.control.to_value(),
+                "context" => Value::Object(parts.context.to_object()),
+                "pending" => parts.pending.as_ref().map(&pending).unwrap_or_default(),
+                "status" => Value::from(parts.status.as_str()),
+                _ => parts.form.values().get(position).cloned().unwrap_or_default(),
+            };
         });
-        let values = values.collect();
-        let object = self.form.shape().and_then(|shape| Object::from_shape(shape, values));
-        Value::Object(object.unwrap_or_default())
+        Value::Object(object)
+    }
+
+    /// The operations that lead from what an earlier state of the run keeps in our store to what this one does; nothing
+    /// where that cannot be told from their parts.
+    pub(crate) fn changes(&self, before: &Self) -> Option<Vec<Op>> {
+        let (new, old) = (&*self.0, &*before.0);
+        if !new.form.ptr_eq(&old.form) || new.context.has_other_form(&old.context) {
+            return None;
+        }
+        let mut ops = Vec::with_capacity(8);
+        if new.generation != old.generation {
+            ops.push(set(["generation"], count(new.generation)));
+        }
+        for (name, value) in new.control.changes(&old.control)? {
+            ops.push(set(["control", name], value));
+        }
+        new.context.changes(&old.context, &mut ops);
+        match (&new.pending, &old.pending) {
+            (Some(new), Some(old)) => new.changes(old, &mut ops),
+            (None, None) => {}
+            (new, _) => {
+                ops.push(set(["pending"], new.as_ref().map(Pending::to_stored).unwrap_or_default()));
+            }
+        }
+        if new.status != old.status {
+            ops.push(set(["status"], Value::from(new.status.as_str())));
+        }
+        Some(ops)
     }
 
     /// How many save points this state has behind it.
     pub fn generation(&self) -> u64 {
-        self.generation
+        self.0.generation
     }
 
     /// Where the run stands.
     pub fn status(&self) -> SnapshotStatus {
-        self.status
+        self.0.status
     }
 
     /// The statechart's part.
     pub fn control(&self) -> &statechart::Snapshot {
-        &self.control
+        &self.0.control
     }
 
     /// What guards and inputs read: `{input, data, event, results, visits}` (workflow §2).
-    pub fn context(&self) -> &Object {
-        &self.context
+    pub fn context(&self) -> Object {
+        self.0.context.to_object()
     }
 
     /// The current data; the result of a run that is done.
-    pub fn data(&self) -> Value {
-        self.context.get("data").cloned().unwrap_or_default()
+    pub fn data(&self) -> &Value {
+        self.0.context.data()
     }
 
     /// How often the run has entered a state.
     pub fn visits(&self, state: &str) -> u64 {
-        self.context.get("visits").and_then(|visits| visits.get(state)).and_then(Value::as_u64).unwrap_or(0)
+        self.0.context.visits().get(state).and_then(Value::as_u64).unwrap_or(0)
     }
 
     /// The activation that is not finished, if there is one.
     pub fn pending(&self) -> Option<&Pending> {
-        self.pending.as_ref()
+        self.0.pending.as_ref()
     }
 
     /// The active leaf. A workflow has exactly one.
     pub fn active(&self) -> Str {
-        self.control.leaf().cloned().unwrap_or_default()
+        self.0.control.leaf().cloned().unwrap_or_default()
     }
 
-    pub(super) fn set_context(&mut self, context: Object) {
-        self.context = context;
+    pub(super) fn context_mut(&mut self) -> &mut Context {
+        &mut Arc::make_mut(&mut self.0).context
     }
 
-    pub(super) fn take_pending(&mut self) -> Option<Pending> {
-        self.pending.take()
+    pub(super) fn pending_mut(&mut self) -> Option<&mut Pending> {
+        Arc::make_mut(&mut self.0).pending.as_mut()
     }
 
     pub(super) fn set_pending(&mut self, pending: Option<Pending>) {
-        self.pending = pending;
+        Arc::make_mut(&mut self.0).pending = pending;
     }
 
     pub(super) fn set_control(&mut self, control: statechart::Snapshot) {
-        self.control = control;
+        Arc::make_mut(&mut self.0).control = control;
     }
 
     pub(super) fn set_status(&mut self, status: SnapshotStatus) {
-        self.status = status;
+        if self.0.status != status {
+            Arc::make_mut(&mut self.0).status = status;
+        }
     }
 
     /// The next generation: what makes a change a save point.
     pub(super) fn advance(&mut self) -> Result<u64, RunError> {
-        if self.generation >= GENERATION_MAX {
+        let generation = self.0.generation;
+        if generation >= GENERATION_MAX {
             return Err(RunError::new("JF2016", "the snapshot's generation is exhausted"));
         }
-        self.generation += 1;
-        Ok(self.generation)
+        Arc::make_mut(&mut self.0).generation = generation + 1;
+        Ok(generation + 1)
     }
 }

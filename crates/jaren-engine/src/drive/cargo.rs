@@ -26,7 +26,9 @@ pub(super) struct Cargo {
     /// The generation that the store holds; none before the session exists.
     pub(super) base: Option<u64>,
     /// The newest state; none when only the failure is told.
-    pub(super) snapshot: Option<Snapshot>,
+    pub(super) snapshot: Option<Kept>,
+    /// What this process knows the store to have of it.
+    pub(super) before: Option<Kept>,
     /// How many save points travel together.
     pub(super) saves: u64,
     /// The claim of the run is among them.
@@ -39,6 +41,19 @@ pub(super) struct Cargo {
     pub(super) failure: Option<RunFailure>,
     pub(super) status: RunStatus,
     pub(super) at: Timestamp,
+}
+
+/// A state, and how the store keeps it.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) snapshot: Snapshot,
+    stored: Value,
+}
+
+impl Kept {
+    pub(super) fn of(snapshot: Snapshot) -> Self {
+        Kept { stored: snapshot.to_stored(), snapshot }
+    }
 }
 
 /// How a commit ended.
@@ -63,7 +78,7 @@ enum Outcome {
 impl Cargo {
     /// The generation of the store once this has landed.
     pub(super) fn target(&self) -> u64 {
-        self.snapshot.as_ref().map(Snapshot::generation).or(self.base).unwrap_or(0)
+        self.snapshot.as_ref().map(|kept| kept.snapshot.generation()).or(self.base).unwrap_or(0)
     }
 
     /// Commits. It is awaited to its end, whatever becomes of the drive (`super::ledger::Flight`).
@@ -142,8 +157,14 @@ impl Cargo {
             draft.put(&DEFINITION, definition.clone());
             draft.label(REVISION_LABEL, revision);
         }
-        if let Some(snapshot) = &self.snapshot {
-            draft.put(&SNAPSHOT, snapshot.to_stored());
+        if let Some(Kept { snapshot, stored }) = &self.snapshot {
+            let before = self.before.as_ref();
+            match before.and_then(|before| Some((before, snapshot.changes(&before.snapshot)?))) {
+                Some((before, ops)) => {
+                    draft.put_changed(&SNAPSHOT, &before.stored, ops, stored.clone());
+                }
+                None => draft.put(&SNAPSHOT, stored.clone()),
+            }
         }
         if self.claims {
             draft.put(&HOLDER, documents::holder(&self.token, self.target(), self.at));

@@ -11,7 +11,7 @@ use jaren_json::{Str, Value};
 use tokio::runtime::Handle;
 
 use super::CommitPolicy;
-use super::cargo::{Cargo, Landed};
+use super::cargo::{Cargo, Kept, Landed};
 use crate::core::{Consumed, SaveCause, SavePoint, Snapshot, SnapshotStatus};
 use crate::documents::{RunFailure, RunStatus};
 use crate::error::EngineError;
@@ -126,6 +126,8 @@ pub(super) struct Ledger {
     status: SnapshotStatus,
     /// The generation that the store holds; none before the run's first commit.
     pub(super) durable: Option<u64>,
+    /// The newest state that was committed; the next commit takes it along, to tell what it changes.
+    kept: Option<Kept>,
 }
 
 impl Ledger {
@@ -142,6 +144,7 @@ impl Ledger {
             refused: None,
             status: SnapshotStatus::Running,
             durable,
+            kept: None,
         }
     }
 
@@ -215,7 +218,8 @@ impl Ledger {
         Cargo {
             token: self.token.clone(),
             base: self.durable,
-            snapshot,
+            snapshot: snapshot.map(Kept::of),
+            before: self.kept.take(),
             saves,
             claims,
             consumed,
@@ -229,15 +233,17 @@ impl Ledger {
     /// Takes the session back from a commit that ended.
     pub(super) fn land(&mut self, flown: Result<Box<Flown>, Lost>) -> Result<Landing, EngineError> {
         self.flight = None;
-        let Flown { session, cargo, landed } = *flown.map_err(|Lost| EngineError::commit_lost())?;
+        let Flown { session, mut cargo, landed } = *flown.map_err(|Lost| EngineError::commit_lost())?;
         self.session = Some(session);
         match landed? {
             Landed::Exists => Ok(Landing::Exists),
             Landed::Moved => Ok(Landing::Moved),
             Landed::Durable { met } => {
-                self.durable = Some(cargo.target());
+                let generation = cargo.target();
+                self.durable = Some(generation);
+                self.kept = cargo.snapshot.take().or(cargo.before.take());
                 Ok(Landing::Durable(Durable {
-                    generation: cargo.target(),
+                    generation,
                     saves: cargo.saves,
                     consumed: cargo.consumed.into_iter().map(|(consumed, _)| consumed.id).collect(),
                     met,

@@ -270,13 +270,13 @@ impl Pilot {
     fn feed(&mut self, input: Input) {
         // The host's clock may be set back; the run's time never goes back.
         let now = numbers::to_statechart(self.engine.clock.now()).max(self.state.snapshot().control().time());
+        self.state.set_watched(self.watched);
         let step = self.state.step(input, Some(now));
         for output in step.outputs {
             match output {
                 Output::Save(point) => self.ledger.stage(point),
                 Output::Start(call) => self.hold(call.after, Held::Start(call)),
-                Output::Record { after, record } if self.watched => self.hold(after, Held::Show(record)),
-                Output::Record { .. } => {}
+                Output::Record { after, record } => self.hold(after, Held::Show(record)),
                 Output::Refused(consumed) => self.ledger.refuse(consumed),
                 Output::Abandon { activation } => {
                     self.crew.abandon(activation, Some(self.engine.grace));

@@ -155,8 +155,8 @@ impl Surroundings for Todo {
         self.keeps
     }
 
-    fn checkpoint(&mut self, id: &Str, value: &Value) -> Result<u64, RunError> {
-        self.ops.push_back(Op::Checkpoint(id.clone(), value.clone()));
+    fn checkpoint(&mut self, node: &Node, value: &Value) -> Result<u64, RunError> {
+        self.ops.push_back(Op::Checkpoint(node.id().clone(), value.clone()));
         Ok(0)
     }
 
@@ -164,8 +164,8 @@ impl Surroundings for Todo {
         self.ops.push_back(Op::Start(call));
     }
 
-    fn record(&mut self, id: &Str, status: NodeStatus, ms: f64) {
-        self.ops.push_back(Op::Record(id.clone(), status, ms));
+    fn record(&mut self, node: &Node, status: NodeStatus, ms: f64) {
+        self.ops.push_back(Op::Record(node.id().clone(), status, ms));
     }
 }
 

@@ -151,7 +151,7 @@ impl Workflows {
             None => call.snapshot.clone(),
         };
         live(call)?;
-        let state = match saved.filter(|saved| !saved.is_null()) {
+        let mut state = match saved.filter(|saved| !saved.is_null()) {
             Some(saved) => RunState::restore(self.workflow.clone(), &call.run, &saved, &call.input)?,
             None => RunState::start(self.workflow.clone(), &call.run, call.input.clone(), call.now)?,
         };
@@ -164,6 +164,7 @@ impl Workflows {
         }
         let run = Str::from(&*call.run);
         let lent = lent(&run, &call.drive);
+        state.set_watched(lent.teller.is_watched());
         let mut turn = Turn { runs: self, call, run, state, crew: Crew::default(), lent };
         let ended = turn.run().await;
         for task in turn.crew.dismiss().await {

@@ -22,14 +22,27 @@ const DEPTH_MAX: usize = 128;
 ///
 /// Parts that are the same allocation in both are skipped without a look inside.
 pub fn diff(old: &Value, new: &Value) -> Vec<Op> {
-    let mut diff = Diff { ops: Vec::new(), path: Vec::new() };
+    let mut ops = Vec::new();
+    diff_at(Path::new(), old, new, &mut ops);
+    ops
+}
+
+/// The same for the part of a larger value to which the path leads, at the end of a batch for that value.
+pub fn diff_at(path: Path, old: &Value, new: &Value, batch: &mut Vec<Op>) {
+    if old.ptr_eq(new) {
+        return;
+    }
+    let mut diff = Diff { ops: Vec::new(), path };
     diff.value(old, new);
-    let ops = diff.ops;
-    let replace = ops.len() > OPS_MAX || {
-        let cost = ops.iter().map(cost_of_op).fold(0, usize::saturating_add);
+    let replace = diff.ops.len() > OPS_MAX || {
+        let cost = diff.ops.iter().map(cost_of_op).fold(0, usize::saturating_add);
         cost >= COST_MIN && cost >= cost_of(new)
     };
-    if replace { vec![Op::Replace(new.clone())] } else { ops }
+    if replace {
+        diff.ops.clear();
+        diff.set(new);
+    }
+    batch.append(&mut diff.ops);
 }
 
 struct Diff {
@@ -166,7 +179,8 @@ impl Diff {
         if let Some(indexes) = patched::differences(old, new)
             && indexes.len() <= 1
         {
-            let changed = indexes.first().and_then(|index| Some((*index, old.get(*index)?, new.get(*index)?)));
+            let changed =
+                indexes.first().and_then(|index| Some((*index, old.get(*index)?, new.get(*index)?)));
             if let Some((index, old, new)) = changed {
                 self.below(|| Segment::Index(index as u64), old, new);
             }

@@ -1,6 +1,7 @@
 //! Deltas: what changed between two values, as a batch of operations (durable D1 to D14).
 //!
-//! [`diff`] finds a batch, [`apply`] carries it out; what it does not touch is shared with the old value.
+//! [`diff`] finds a batch, [`diff_at`] a part of one, [`apply`] carries it out; what it does not touch is shared with the
+//! old value.
 //! [`ops_to_value`] and [`ops_from_value`] turn a batch into its JSON form and back; [`ops_to_text`] writes its text.
 //!
 //! Batches are not canonical: equal changes may be written differently (durable D9). Equality of values does not see the
@@ -15,7 +16,7 @@ mod op;
 mod text;
 
 pub use apply::apply;
-pub use diff::{OPS_MAX, diff};
+pub use diff::{OPS_MAX, diff, diff_at};
 pub use error::{DeltaError, DeltaErrorKind};
 pub use form::{ops_from_value, ops_to_text, ops_to_value};
 pub use op::{Op, Path, Segment};
