@@ -12,8 +12,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use jaren_flow::machine::{self, Machine};
-use jaren_flow::statechart::{Statechart, Step};
+use jaren_flow::Given;
+use jaren_flow::machine::Machine;
+use jaren_flow::statechart::Statechart;
 use jaren_json::{Value, value};
 use jaren_query::{Query, Scope};
 
@@ -28,16 +29,16 @@ fn main() {
         hand(size, &payload, &context);
         let document = ring("0.1", size);
         let machine = Machine::compile(&document).unwrap();
-        let step = machine::Step { payload: Some(&payload), context: Some(&context) };
+        let given = Given { payload: Some(&payload), context: Some(&context) };
         let mut state = machine.initial().unwrap();
         measure("jaren-machine.step", size, || {
-            state = state.step("go", &step).state;
+            state = state.step("go", &given).state;
         });
         let mut state = machine.initial().unwrap().id();
         measure("jaren-machine.step-by-id", size, || {
-            state = machine.step(state, "go", &step).unwrap().state.id();
+            state = machine.step(state, "go", &given).unwrap().state.id();
         });
-        charts(size, &Step { payload: Some(&payload), context: Some(&context), now: None });
+        charts(size, &given);
         compile(size, "compile-machine", &document, |document| {
             drop(black_box(Machine::compile(document).unwrap()));
         });
@@ -86,7 +87,7 @@ fn hand(size: usize, payload: &Value, context: &Value) {
     black_box(state);
 }
 
-fn charts(size: usize, step: &Step<'_>) {
+fn charts(size: usize, given: &Given<'_>) {
     let shapes = [
         ("jaren-statechart.step", ring("0.2", size), ["go", "go"]),
         ("jaren-statechart-nested.step", nested(size), ["go", "go"]),
@@ -95,10 +96,10 @@ fn charts(size: usize, step: &Step<'_>) {
     ];
     for (peer, document, events) in shapes {
         let chart = Statechart::compile(&document).unwrap();
-        let mut state = chart.start(step).unwrap().state;
+        let mut state = chart.start(None, given).unwrap().state;
         let mut turn = 0;
         measure(peer, size, || {
-            let result = chart.step(&state, events[turn], step).unwrap();
+            let result = chart.step(&state, events[turn], None, given).unwrap();
             debug_assert!(result.changed);
             state = black_box(result).state;
             turn ^= 1;

@@ -16,7 +16,8 @@
 //! and what comes back is data. `jaren-engine` is the one that does things.
 //!
 //! ```
-//! use jaren_flow::statechart::{Statechart, Step};
+//! use jaren_flow::Given;
+//! use jaren_flow::statechart::Statechart;
 //! use jaren_json::value;
 //!
 //! let chart = Statechart::compile(&value!({
@@ -26,9 +27,9 @@
 //!     "transitions": [{ "from": "closed", "event": "push", "guard": "$.context.unlocked", "to": "open" }]
 //! }))?;
 //! let context = value!({ "unlocked": true });
-//! let now = Step { context: Some(&context), ..Step::default() };
-//! let start = chart.start(&now)?;
-//! let next = chart.step(&start.state, "push", &now)?;
+//! let given = Given { context: Some(&context), ..Given::default() };
+//! let start = chart.start(None, &given)?;
+//! let next = chart.step(&start.state, "push", None, &given)?;
 //! assert!(next.changed);
 //! assert_eq!(next.state.leaf().map(|id| &**id), Some("open"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,6 +44,7 @@ pub mod document;
 mod effect;
 mod error;
 mod format;
+mod given;
 pub mod graph;
 mod guard;
 pub mod lint;
@@ -57,6 +59,7 @@ pub mod workflow;
 pub use effect::Effect;
 pub use error::{FlowError, SessionError};
 pub use format::Format;
+pub use given::Given;
 pub use options::CompileOptions;
 pub use tasks::{DeclaredTasks, TaskEntry, TaskMap, TaskVersions};
 

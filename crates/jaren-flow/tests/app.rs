@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use jaren_flow::Effect;
 use jaren_flow::app::{App, AppError, AppOptions, fsm_state_schema, fsm_to_app};
-use jaren_flow::machine::{Machine, Step, StepResult};
+use jaren_flow::machine::{Machine, StepResult};
+use jaren_flow::{Effect, Given};
 use jaren_json::{Object, ReadOptions, Value, read, value};
 use jaren_query::{Query, Scope};
 
@@ -24,7 +24,8 @@ fn expected(result: &StepResult<'_>) -> Option<Value> {
 /// Whether step and action answer the same; where the step records a failure there is nothing to compare.
 fn agree(machine: &Machine, app: &App, state: &str, event: &str, payload: &Value, data: &Object) -> bool {
     let context = Value::Object(data.with("fsm", value!({ "current": state })));
-    let step = machine.step(state, event, &Step { payload: Some(payload), context: Some(&context) }).unwrap();
+    let step =
+        machine.step(state, event, &Given { payload: Some(payload), context: Some(&context) }).unwrap();
     let action = app.actions.get(&format!("fsm/{event}")).unwrap();
     let action = Query::compile(action).unwrap();
     let externals = [("payload", payload)];

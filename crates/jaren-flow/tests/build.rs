@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jaren_flow::DeclaredTasks;
 use jaren_flow::build::{
     self, BuildError, Inputs, Work, WorkflowBuilder, effect, task, unversioned_task, when,
 };
 use jaren_flow::dag::Dag;
 use jaren_flow::machine::Machine;
-use jaren_flow::statechart::{Statechart, Step};
+use jaren_flow::statechart::Statechart;
 use jaren_flow::workflow::{Workflow, lower};
+use jaren_flow::{DeclaredTasks, Given};
 use jaren_json::{Object, ReadOptions, Value, read, value};
 
 /// The documents of a folder of the corpus that are accepted.
@@ -171,7 +171,7 @@ fn machines_of_the_corpus() {
         for state in given.states() {
             assert_eq!(built.is_final(state.as_str()), Ok(state.is_final()));
             for event in state.events().chain(["?"]) {
-                let step = jaren_flow::machine::Step::default();
+                let step = Given::default();
                 assert_eq!(built.step(state.as_str(), event, &step), Ok(state.step(event, &step)));
             }
         }
@@ -239,8 +239,8 @@ fn a_statechart_of_every_kind_of_state_and_transition() {
     );
     let chart = Statechart::compile(&document).unwrap();
     let context = value!({ "power": true });
-    let now = Step { context: Some(&context), ..Step::default() };
-    let on = chart.step(&chart.start(&now).unwrap().state, "press", &now).unwrap();
+    let given = Given { context: Some(&context), payload: None };
+    let on = chart.step(&chart.start(None, &given).unwrap().state, "press", None, &given).unwrap();
     assert_eq!(*on.state.active_value(), value!(["bright", "counting"]));
 }
 

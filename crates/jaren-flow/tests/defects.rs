@@ -4,9 +4,9 @@
 
 use jaren_flow::dag::Dag;
 use jaren_flow::machine::Machine;
-use jaren_flow::statechart::{Statechart, Step};
+use jaren_flow::statechart::Statechart;
 use jaren_flow::workflow::{Workflow, lower};
-use jaren_flow::{DeclaredTasks, TaskMap};
+use jaren_flow::{DeclaredTasks, Given, TaskMap};
 use jaren_json::{Report, Value, value};
 
 fn pointers<T>(result: Result<T, Report>) -> Vec<String> {
@@ -240,9 +240,9 @@ fn deep_and_long_documents_are_refused_or_compiled_without_overflowing_the_stack
         "transitions": [{ "from": "s0", "to": "s0", "event": "again" }]
     });
     let chart = Statechart::compile(&document).unwrap();
-    let start = chart.start(&Step::default()).unwrap();
+    let start = chart.start(None, &Given::default()).unwrap();
     assert_eq!(start.entered.len(), count);
-    assert_eq!(chart.step(&start.state, "again", &Step::default()).unwrap().exited.len(), count);
+    assert_eq!(chart.step(&start.state, "again", None, &Given::default()).unwrap().exited.len(), count);
 
     let mut deep = Value::Null;
     for _ in 0..10_000 {

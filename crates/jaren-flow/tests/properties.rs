@@ -2,10 +2,10 @@
 //! more of a document than its canonical text.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use jaren_flow::DeclaredTasks;
-use jaren_flow::machine::{self, Machine};
-use jaren_flow::statechart::{Snapshot, Statechart, Step};
+use jaren_flow::machine::Machine;
+use jaren_flow::statechart::{Snapshot, Statechart};
 use jaren_flow::workflow::{Workflow, lower};
+use jaren_flow::{DeclaredTasks, Given};
 use jaren_json::{Object, Value, canonical, value};
 use proptest::prelude::*;
 
@@ -93,7 +93,7 @@ fn stored(chart: &Statechart, snapshot: &Snapshot) -> Option<Snapshot> {
         Err(error) => {
             // Only the state that every later call refuses too; see `docs/statecharts.md`.
             assert_eq!(error.code(), "JF2010");
-            let refused = chart.step(snapshot, "a", &Step::default()).unwrap_err();
+            let refused = chart.step(snapshot, "a", None, &Given::default()).unwrap_err();
             assert_eq!(refused.code(), "JF2010");
             None
         }
@@ -110,18 +110,18 @@ proptest! {
         let document = chart(&states, &transitions);
         let chart = Statechart::compile(&document).unwrap_or_else(|report| panic!("{document}: {report:?}"));
         let context = value!({ "always": false });
-        let given = Step { context: Some(&context), ..Step::default() };
-        let Ok(start) = chart.start(&given) else { return Ok(()) };
+        let given = Given { context: Some(&context), payload: None };
+        let Ok(start) = chart.start(None, &given) else { return Ok(()) };
         let mut snapshot = start.state;
         for (event, wait, payload, known) in events {
             let Some(restored) = stored(&chart, &snapshot) else { break };
             let event = if known { EVENTS[usize::from(wait) % EVENTS.len()] } else { &event };
             let payload = Value::Bool(payload);
-            let step = Step { payload: Some(&payload), ..given };
+            let given = Given { payload: Some(&payload), ..given };
             let results = [&snapshot, &restored].map(|from| {
-                let stepped = chart.step(from, event, &step)?;
+                let stepped = chart.step(from, event, None, &given)?;
                 let later = stepped.state.time() + f64::from(wait);
-                let advanced = chart.advance(&stepped.state, later, &step);
+                let advanced = chart.advance(&stepped.state, later, &given);
                 Ok::<_, jaren_flow::FlowError>((stepped, advanced))
             });
             let [one, other] = results;
@@ -149,7 +149,7 @@ proptest! {
         noise in proptest::collection::vec((0_usize..5, 0_usize..4, any::<u8>()), 0..4),
     ) {
         let chart = Statechart::compile(&chart(&states, &transitions)).unwrap();
-        let Ok(start) = chart.start(&Step::default()) else { return Ok(()) };
+        let Ok(start) = chart.start(None, &Given::default()) else { return Ok(()) };
         let mut value = start.state.to_value().as_object().unwrap().clone();
         for (member, shape, number) in noise {
             let member = ["active", "history", "timers", "serial", "time"][member];
@@ -176,13 +176,12 @@ proptest! {
         let machine = Machine::compile(&machine).unwrap();
         let chart = Statechart::compile(&chart).unwrap();
         let mut state = machine.initial().unwrap();
-        let mut snapshot = chart.start(&Step::default()).unwrap().state;
+        let mut snapshot = chart.start(None, &Given::default()).unwrap().state;
         for (event, payload) in events {
             let payload = Value::Bool(payload);
-            let step = machine::Step { payload: Some(&payload), context: None };
-            let one = state.step(EVENTS[event], &step);
-            let step = Step { payload: Some(&payload), ..Step::default() };
-            let other = chart.step(&snapshot, EVENTS[event], &step).unwrap();
+            let given = Given { payload: Some(&payload), context: None };
+            let one = state.step(EVENTS[event], &given);
+            let other = chart.step(&snapshot, EVENTS[event], None, &given).unwrap();
             prop_assert_eq!(one.changed, other.changed);
             prop_assert_eq!(Some(one.state.id()), other.state.leaf());
             prop_assert_eq!(one.effects, other.effects);

@@ -5,12 +5,12 @@
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 
-use jaren_flow::DeclaredTasks;
 use jaren_flow::dag::Dag;
 use jaren_flow::graph::Graph;
-use jaren_flow::machine::{self, Machine};
-use jaren_flow::statechart::{self, Statechart};
+use jaren_flow::machine::Machine;
+use jaren_flow::statechart::Statechart;
 use jaren_flow::workflow::Workflow;
+use jaren_flow::{DeclaredTasks, Given};
 use jaren_jslt::Stylesheet;
 use jaren_json::{Pointer, ReadOptions, Value, delta, read};
 use jaren_query::{CompileOptions, JsonPath, Limits, Query, Scope};
@@ -126,8 +126,8 @@ fn machine(input: &[u8]) {
     draw(&document);
     for state in machine.states().take(8) {
         for event in state.events().take(8).chain(["named by none"]) {
-            let found = machine.step(state.as_str(), event, &machine::Step::default());
-            assert_eq!(found, Ok(state.step(event, &machine::Step::default())), "a declared state is found");
+            let found = machine.step(state.as_str(), event, &Given::default());
+            assert_eq!(found, Ok(state.step(event, &Given::default())), "a declared state is found");
         }
     }
 }
@@ -137,13 +137,13 @@ fn statechart(input: &[u8]) {
     let Some((document, snapshot)) = pair(input) else { return };
     let Ok(chart) = Statechart::compile(&document) else { return };
     draw(&document);
-    let at = statechart::Step::default();
-    let started = chart.start(&at).map(|result| result.state);
+    let given = Given::default();
+    let started = chart.start(None, &given).map(|result| result.state);
     for snapshot in [started.ok(), chart.restore(&snapshot).ok()].into_iter().flatten() {
         let saved = snapshot.to_value();
         assert_eq!(chart.restore(&saved).expect("an own snapshot restores").to_value(), saved);
-        let _ = chart.step(&snapshot, "next", &at);
-        let _ = chart.advance_one(&snapshot, snapshot.time() + 1e6, &at);
+        let _ = chart.step(&snapshot, "next", None, &given);
+        let _ = chart.advance_one(&snapshot, snapshot.time() + 1e6, &given);
     }
 }
 

@@ -4,7 +4,8 @@
 //! hierarchy, no time and no step without an event: see [`statechart`](crate::statechart) for those.
 //!
 //! ```
-//! use jaren_flow::machine::{Machine, Step};
+//! use jaren_flow::Given;
+//! use jaren_flow::machine::Machine;
 //! use jaren_json::value;
 //!
 //! let machine = Machine::compile(&value!({
@@ -12,10 +13,10 @@
 //!     "states": ["draft", "review"],
 //!     "transitions": [{ "from": "draft", "event": "submit", "to": "review" }]
 //! }))?;
-//! let result = machine.step("draft", "submit", &Step::default())?;
+//! let result = machine.step("draft", "submit", &Given::default())?;
 //! assert_eq!((result.changed, result.state.as_str()), (true, "review"));
 //! // A state that was found once needs not be found again.
-//! assert!(!result.state.step("submit", &Step::default()).changed);
+//! assert!(!result.state.step("submit", &Given::default()).changed);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -35,21 +36,13 @@ pub use self::state::State;
 use crate::defects::Defects;
 use crate::effect::Effect;
 use crate::error::FlowError;
+use crate::given::Given;
 use crate::options::{CompileOptions, Queries};
 
 /// A compiled machine: immutable, `Send + Sync`, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Machine {
     plan: Arc<Plan>,
-}
-
-/// What a caller gives to one step. What is absent reads null.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Step<'a> {
-    /// `$.payload`.
-    pub payload: Option<&'a Value>,
-    /// `$.context`.
-    pub context: Option<&'a Value>,
 }
 
 /// What one step did.
@@ -117,8 +110,8 @@ impl Machine {
 
     /// Answers an event, as [`State::step`] does. JF2001 for an undeclared state.
     #[inline]
-    pub fn step(&self, state: &str, event: &str, step: &Step<'_>) -> Result<StepResult<'_>, FlowError> {
-        Ok(self.state(state)?.step(event, step))
+    pub fn step(&self, state: &str, event: &str, given: &Given<'_>) -> Result<StepResult<'_>, FlowError> {
+        Ok(self.state(state)?.step(event, given))
     }
 }
 

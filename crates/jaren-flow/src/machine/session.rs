@@ -1,7 +1,8 @@
 //! A machine with its current state and, if the host likes, a place to keep it.
 
-use super::{Machine, State, Step, StepResult};
+use super::{Machine, State, StepResult};
 use crate::error::{FlowError, SessionError};
+use crate::given::Given;
 
 /// Where a session keeps its state. Synchronous: hosts that wait for storage use the engine.
 pub trait StateStore {
@@ -73,8 +74,8 @@ impl<S: StateStore> Session<S> {
     }
 
     /// Delivers an event. What fired is saved before it counts.
-    pub fn send(&mut self, event: &str, step: &Step<'_>) -> Result<StepResult<'_>, SessionError<S::Error>> {
-        let result = self.machine.at(self.state).step(event, step);
+    pub fn send(&mut self, event: &str, given: &Given<'_>) -> Result<StepResult<'_>, SessionError<S::Error>> {
+        let result = self.machine.at(self.state).step(event, given);
         if result.changed {
             self.store.save(result.state.as_str()).map_err(SessionError::Store)?;
             self.state = result.state.position();
@@ -83,7 +84,7 @@ impl<S: StateStore> Session<S> {
     }
 
     /// Whether the event would fire a transition; nothing is saved.
-    pub fn can(&self, event: &str, step: &Step<'_>) -> bool {
-        self.state().step(event, step).changed
+    pub fn can(&self, event: &str, given: &Given<'_>) -> bool {
+        self.state().step(event, given).changed
     }
 }

@@ -5,9 +5,10 @@ use std::fmt;
 use jaren_json::{Diagnostic, Str, Value};
 use jaren_query::Scope;
 
+use super::StepResult;
 use super::compile::{Plan, StatePlan, Transition};
-use super::{Step, StepResult};
 use crate::effect::EffectPlan;
+use crate::given::Given;
 
 /// A declared state of a machine, and the way to the next one. It displays as its id.
 #[derive(Clone, Copy)]
@@ -55,7 +56,7 @@ impl<'m> State<'m> {
 
     /// Answers an event: the first transition in document order that names the event, or any, and whose guard holds.
     /// Exit and entry effects run only when the state changes.
-    pub fn step(self, event: &str, step: &Step<'_>) -> StepResult<'m> {
+    pub fn step(self, event: &str, given: &Given<'_>) -> StepResult<'m> {
         const NULL: &Value = &Value::Null;
         let from = self.own;
         let named = from.events.iter().position(|name| *name == *event);
@@ -67,7 +68,7 @@ impl<'m> State<'m> {
             made = Value::from(event);
             &made
         };
-        let [payload, context] = [step.payload, step.context].map(|given| given.unwrap_or(NULL));
+        let [payload, context] = [given.payload, given.context].map(|part| part.unwrap_or(NULL));
         let parts = [("state", &from.name), ("event", event), ("payload", payload), ("context", context)];
         let scope = Scope::record(&parts);
         let mut errors = Vec::new();

@@ -22,27 +22,17 @@ use jaren_json::{Diagnostic, Report, Str, Value};
 use self::plan::Plan;
 pub use self::session::{Session, SnapshotStore};
 pub use self::snapshot::Snapshot;
-use self::turn::Turn;
+use self::turn::{Due, Turn};
 use crate::defects::Defects;
 use crate::effect::Effect;
 use crate::error::FlowError;
+use crate::given::Given;
 use crate::options::{CompileOptions, Queries};
 
 /// A compiled statechart: immutable, `Send + Sync`, cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Statechart {
     plan: Arc<Plan>,
-}
-
-/// What a caller gives to one call. Absent payload and context read null.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Step<'a> {
-    /// The time in the host's milliseconds. Absent: zero at the start, afterwards the snapshot's own.
-    pub now: Option<f64>,
-    /// `$.payload`.
-    pub payload: Option<&'a Value>,
-    /// `$.context`.
-    pub context: Option<&'a Value>,
 }
 
 /// What one call did.
@@ -91,22 +81,31 @@ impl Statechart {
         self.plan.states.iter().map(|state| &state.id)
     }
 
-    /// Enters the initial configuration. JF2011 for a time or deadline out of range, JF2012 when it does not settle.
-    pub fn start(&self, step: &Step<'_>) -> Result<StepResult, FlowError> {
-        Turn::start(&self.plan, step)
+    /// Enters the initial configuration at the time `now`, in the host's milliseconds; zero where it is absent. JF2011 for
+    /// a time or deadline out of range, JF2012 when it does not settle.
+    pub fn start(&self, now: Option<f64>, given: &Given<'_>) -> Result<StepResult, FlowError> {
+        Turn::start(&self.plan, now, given)
     }
 
-    /// Delivers an external event. One that nothing answers is ignored: `changed` is false. Overdue timers do not
-    /// fire here; see [`advance`](Self::advance).
-    pub fn step(&self, snapshot: &Snapshot, event: &str, step: &Step<'_>) -> Result<StepResult, FlowError> {
+    /// Delivers an external event at the time `now`, in the host's milliseconds; at the snapshot's own where it is absent.
+    /// An event that nothing answers is ignored: `changed` is false. Overdue timers do not fire here; see
+    /// [`advance`](Self::advance).
+    pub fn step(
+        &self,
+        snapshot: &Snapshot,
+        event: &str,
+        now: Option<f64>,
+        given: &Given<'_>,
+    ) -> Result<StepResult, FlowError> {
         let snapshot = self.adopt(snapshot)?;
-        Turn::step(&self.plan, &snapshot.control, event, step)
+        Turn::step(&self.plan, &snapshot.control, event, now, given)
     }
 
-    /// Moves time to `now` and fires every timer due by then, settling after each. `step.now` is not read.
-    pub fn advance(&self, snapshot: &Snapshot, now: f64, step: &Step<'_>) -> Result<StepResult, FlowError> {
+    /// Moves time to `now` and fires every timer due by then, settling after each. JF2012 where that takes more than one
+    /// call may do: [`advance_one`](Self::advance_one) comes through.
+    pub fn advance(&self, snapshot: &Snapshot, now: f64, given: &Given<'_>) -> Result<StepResult, FlowError> {
         let snapshot = self.adopt(snapshot)?;
-        Turn::advance(&self.plan, &snapshot.control, now, false, step)
+        Turn::advance(&self.plan, &snapshot.control, now, Due::All, given)
     }
 
     /// Consumes at most one due timer and leaves time at its instant; moves time to `now` when none is due.
@@ -114,10 +113,10 @@ impl Statechart {
         &self,
         snapshot: &Snapshot,
         now: f64,
-        step: &Step<'_>,
+        given: &Given<'_>,
     ) -> Result<StepResult, FlowError> {
         let snapshot = self.adopt(snapshot)?;
-        Turn::advance(&self.plan, &snapshot.control, now, true, step)
+        Turn::advance(&self.plan, &snapshot.control, now, Due::First, given)
     }
 
     /// The same control at a later time; no timer fires. JF2011 when time would move backwards.

@@ -1,7 +1,8 @@
 //! A chart with its current state and, if the host likes, a place to keep it (statechart format, section 5).
 
-use super::{Snapshot, Statechart, Step, StepResult};
+use super::{Snapshot, Statechart, StepResult};
 use crate::error::{FlowError, SessionError};
+use crate::given::Given;
 use jaren_json::Value;
 
 /// Where a session keeps its snapshot. Synchronous: hosts that wait for storage use the engine.
@@ -44,7 +45,8 @@ impl<S: SnapshotStore> Session<S> {
         chart: Statechart,
         state: Option<&Value>,
         mut store: S,
-        step: &Step<'_>,
+        now: Option<f64>,
+        given: &Given<'_>,
     ) -> Result<Self, SessionError<S::Error>> {
         let stored = match state {
             Some(state) => Some(state.clone()),
@@ -53,7 +55,7 @@ impl<S: SnapshotStore> Session<S> {
         let (state, initial) = if let Some(stored) = stored {
             (chart.restore(&stored)?, None)
         } else {
-            let initial = chart.start(step)?;
+            let initial = chart.start(now, given)?;
             store.save(&initial.state.to_value()).map_err(SessionError::Store)?;
             (initial.state.clone(), Some(initial))
         };
@@ -81,27 +83,32 @@ impl<S: SnapshotStore> Session<S> {
     }
 
     /// Delivers an event.
-    pub fn send(&mut self, event: &str, step: &Step<'_>) -> Result<StepResult, SessionError<S::Error>> {
-        let result = self.chart.step(&self.state, event, step)?;
+    pub fn send(
+        &mut self,
+        event: &str,
+        now: Option<f64>,
+        given: &Given<'_>,
+    ) -> Result<StepResult, SessionError<S::Error>> {
+        let result = self.chart.step(&self.state, event, now, given)?;
         self.keep(result)
     }
 
     /// Moves time and fires everything that is due. Where that is more than one call may do (JF2012), nothing has
     /// happened: [`advance_one`](Self::advance_one) comes through.
-    pub fn advance(&mut self, now: f64, step: &Step<'_>) -> Result<StepResult, SessionError<S::Error>> {
-        let result = self.chart.advance(&self.state, now, step)?;
+    pub fn advance(&mut self, now: f64, given: &Given<'_>) -> Result<StepResult, SessionError<S::Error>> {
+        let result = self.chart.advance(&self.state, now, given)?;
         self.keep(result)
     }
 
     /// Fires at most one due timer and leaves time at its instant; moves time to `now` when none is due.
-    pub fn advance_one(&mut self, now: f64, step: &Step<'_>) -> Result<StepResult, SessionError<S::Error>> {
-        let result = self.chart.advance_one(&self.state, now, step)?;
+    pub fn advance_one(&mut self, now: f64, given: &Given<'_>) -> Result<StepResult, SessionError<S::Error>> {
+        let result = self.chart.advance_one(&self.state, now, given)?;
         self.keep(result)
     }
 
     /// Whether the event would fire a transition; nothing is saved.
-    pub fn can(&self, event: &str, step: &Step<'_>) -> Result<bool, FlowError> {
-        Ok(self.chart.step(&self.state, event, step)?.changed)
+    pub fn can(&self, event: &str, now: Option<f64>, given: &Given<'_>) -> Result<bool, FlowError> {
+        Ok(self.chart.step(&self.state, event, now, given)?.changed)
     }
 
     fn keep(&mut self, result: StepResult) -> Result<StepResult, SessionError<S::Error>> {

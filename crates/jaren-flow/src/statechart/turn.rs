@@ -7,14 +7,15 @@ use std::sync::Arc;
 use jaren_json::{Diagnostic, Value};
 use jaren_query::Scope;
 
+use super::StepResult;
 use super::configuration::{fill, is_final, leaves, resolve_conflicts};
 use super::plan::{Kind, Plan, State, StateId, Transition};
 use super::read::Trigger;
 use super::snapshot::{Control, SAFE_INTEGER_MAX, Snapshot, Timer, sort};
-use super::{Step, StepResult};
 use crate::document::statechart::HistoryType;
 use crate::effect::{Effect, EffectPlan};
 use crate::error::FlowError;
+use crate::given::Given;
 
 /// What makes transitions fire in one microstep.
 #[derive(Clone, Copy)]
@@ -24,17 +25,25 @@ enum Cause<'a> {
     Automatic,
 }
 
+/// Which of the due timers one call consumes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Due {
+    All,
+    /// At most one.
+    First,
+}
+
 /// What guards and effects read besides the configuration.
-struct Given<'a> {
+struct Parts<'a> {
     event: Value,
     payload: &'a Value,
     context: &'a Value,
 }
 
-impl<'a> Given<'a> {
-    fn new(event: Value, step: &Step<'a>) -> Self {
+impl<'a> Parts<'a> {
+    fn new(event: Value, given: &Given<'a>) -> Self {
         const NULL: &Value = &Value::Null;
-        Self { event, payload: step.payload.unwrap_or(NULL), context: step.context.unwrap_or(NULL) }
+        Self { event, payload: given.payload.unwrap_or(NULL), context: given.context.unwrap_or(NULL) }
     }
 }
 
@@ -68,8 +77,12 @@ impl<'p> Turn<'p> {
     }
 
     /// Enters the initial configuration.
-    pub(super) fn start(plan: &'p Arc<Plan>, step: &Step<'_>) -> Result<StepResult, FlowError> {
-        let time = time(None, step.now)?;
+    pub(super) fn start(
+        plan: &'p Arc<Plan>,
+        now: Option<f64>,
+        given: &Given<'_>,
+    ) -> Result<StepResult, FlowError> {
+        let time = time(None, now)?;
         let active = fill(plan, &[plan.initial]).active;
         let leaves = leaves(plan, &active);
         let leaf_ids = plan.leaf_ids(&leaves);
@@ -84,15 +97,15 @@ impl<'p> Turn<'p> {
             is_legal: true,
         };
         let mut turn = Self::new(plan, control);
-        let given = Given::new(Value::Null, step);
-        turn.within(&given, |turn, scope| {
+        let parts = Parts::new(Value::Null, given);
+        turn.within(&parts, |turn, scope| {
             for id in &active {
                 turn.resolve(&turn.plan.state(*id).entry, scope);
             }
         });
         turn.schedule(&active)?;
         turn.entered = active;
-        turn.settle(&given)?;
+        turn.settle(&parts)?;
         Ok(turn.finish())
     }
 
@@ -101,40 +114,43 @@ impl<'p> Turn<'p> {
         plan: &'p Arc<Plan>,
         control: &Control,
         event: &str,
-        step: &Step<'_>,
+        now: Option<f64>,
+        given: &Given<'_>,
     ) -> Result<StepResult, FlowError> {
         let mut turn = Self::new(plan, control.clone());
-        turn.control.time = time(Some(control.time), step.now)?;
-        let given = Given::new(Value::from(event), step);
-        turn.fire(Cause::Event(event), &given)?;
+        turn.control.time = time(Some(control.time), now)?;
+        let parts = Parts::new(Value::from(event), given);
+        turn.fire(Cause::Event(event), &parts)?;
         turn.microsteps = 1;
-        turn.settle(&given)?;
+        turn.settle(&parts)?;
         Ok(turn.finish())
     }
 
-    /// Consumes the timers that are due at `now`: all of them or at most one.
+    /// Consumes timers that are due at `now`.
     pub(super) fn advance(
         plan: &'p Arc<Plan>,
         control: &Control,
         now: f64,
-        one: bool,
-        step: &Step<'_>,
+        due: Due,
+        given: &Given<'_>,
     ) -> Result<StepResult, FlowError> {
         let until = time(Some(control.time), Some(now))?;
         let mut turn = Self::new(plan, control.clone());
-        let given = Given::new(Value::Null, step);
+        let parts = Parts::new(Value::Null, given);
         let mut consumed = false;
-        while turn.control.timers.first().is_some_and(|timer| timer.at <= until) && !(one && consumed) {
+        while turn.control.timers.first().is_some_and(|timer| timer.at <= until)
+            && (due == Due::All || !consumed)
+        {
             let timer = turn.control.timers.remove(0);
             consumed = true;
             turn.timers += 1;
             turn.count()?;
             turn.control.time = turn.control.time.max(timer.at);
-            turn.fire(Cause::Timer(timer.transition), &given)?;
-            turn.settle(&given)?;
+            turn.fire(Cause::Timer(timer.transition), &parts)?;
+            turn.settle(&parts)?;
         }
         // One at a time, the clock stays at the instant of the timer that fired.
-        if !(one && consumed) {
+        if (due == Due::All || !consumed) {
             turn.control.time = until;
         }
         Ok(turn.finish())
@@ -155,15 +171,15 @@ impl<'p> Turn<'p> {
     }
 
     /// Lends `work` the scope of the configuration as it is now.
-    fn within<T>(&mut self, given: &Given<'_>, work: impl FnOnce(&mut Self, &Scope<'_>) -> T) -> T {
+    fn within<T>(&mut self, parts: &Parts<'_>, work: impl FnOnce(&mut Self, &Scope<'_>) -> T) -> T {
         let state = self.control.leaf_ids.clone();
-        let parts = [
+        let members = [
             ("state", &state),
-            ("event", &given.event),
-            ("payload", given.payload),
-            ("context", given.context),
+            ("event", &parts.event),
+            ("payload", parts.payload),
+            ("context", parts.context),
         ];
-        work(self, &Scope::record(&parts))
+        work(self, &Scope::record(&members))
     }
 
     fn resolve(&mut self, effects: &[EffectPlan], scope: &Scope<'_>) {
@@ -194,8 +210,8 @@ impl<'p> Turn<'p> {
     }
 
     /// Selects and fires once; whether anything fired.
-    fn fire(&mut self, cause: Cause<'_>, given: &Given<'_>) -> Result<bool, FlowError> {
-        let entered = self.within(given, |turn, scope| -> Result<_, FlowError> {
+    fn fire(&mut self, cause: Cause<'_>, parts: &Parts<'_>) -> Result<bool, FlowError> {
+        let entered = self.within(parts, |turn, scope| -> Result<_, FlowError> {
             let selected = turn.select(cause, scope);
             if selected.is_empty() {
                 return Ok(None);
@@ -213,8 +229,8 @@ impl<'p> Turn<'p> {
     }
 
     /// Fires completion and `always` transitions until none is enabled.
-    fn settle(&mut self, given: &Given<'_>) -> Result<(), FlowError> {
-        while self.plan.is_automatic && self.fire(Cause::Automatic, given)? {}
+    fn settle(&mut self, parts: &Parts<'_>) -> Result<(), FlowError> {
+        while self.plan.is_automatic && self.fire(Cause::Automatic, parts)? {}
         Ok(())
     }
 

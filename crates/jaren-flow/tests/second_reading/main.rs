@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 
 use jaren_flow::CompileOptions;
 use jaren_flow::FlowError;
-use jaren_flow::statechart::{Snapshot, Statechart, Step, StepResult};
+use jaren_flow::statechart::{Snapshot, Statechart, StepResult};
 use jaren_json::{Value, value};
 
 use crate::chart::{Draw, chart, event};
@@ -45,20 +45,21 @@ struct Both {
 
 impl Both {
     fn call(&mut self, call: &Call, time: f64, payload: &Value, context: &Value) -> Result<bool, Outcome> {
-        let step = Step { now: Some(time), payload: Some(payload), context: Some(context) };
+        let ours = jaren_flow::Given { payload: Some(payload), context: Some(context) };
         let name = if let Call::Step(name) = call { Value::from(*name) } else { Value::Null };
         let given = Given { event: name, payload, context };
         let mut done = Done::default();
         let (ours, second) = match (call, &self.at) {
             (Call::Start, _) | (_, None) => {
-                (self.chart.start(&step), self.reading.start(time, &given, &mut done))
+                (self.chart.start(Some(time), &ours), self.reading.start(time, &given, &mut done))
             }
-            (Call::Step(name), Some((snapshot, now))) => {
-                (self.chart.step(snapshot, name, &step), self.reading.step(now, time, &given, &mut done))
-            }
+            (Call::Step(name), Some((snapshot, now))) => (
+                self.chart.step(snapshot, name, Some(time), &ours),
+                self.reading.step(now, time, &given, &mut done),
+            ),
             (Call::Advance { one }, Some((snapshot, now))) => {
                 let advance = if *one { Statechart::advance_one } else { Statechart::advance };
-                let ours = advance(&self.chart, snapshot, time, &step);
+                let ours = advance(&self.chart, snapshot, time, &ours);
                 (ours, self.reading.advance(now, time, *one, &given, &mut done))
             }
         };

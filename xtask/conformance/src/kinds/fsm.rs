@@ -1,7 +1,7 @@
 //! FLOW-FORMAT machines: `{"document", "expect", "script"?}`.
 
-use jaren_flow::machine::{Machine, Session, State, StateStore, Step, StepResult};
-use jaren_flow::{Effect, SessionError};
+use jaren_flow::machine::{Machine, Session, State, StateStore, StepResult};
+use jaren_flow::{Effect, Given, SessionError};
 use jaren_json::{Array, Object, Value, value};
 
 use crate::answer::{Rules, decode, same};
@@ -181,8 +181,8 @@ fn failed(error: &SessionError<Refused>) -> Value {
     }
 }
 
-fn arguments(step: &Value) -> Step<'_> {
-    Step { payload: step.get("payload"), context: step.get("context") }
+fn arguments(step: &Value) -> Given<'_> {
+    Given { payload: step.get("payload"), context: step.get("context") }
 }
 
 fn text<'a>(step: &'a Value, member: &str) -> &'a str {

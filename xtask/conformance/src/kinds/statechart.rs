@@ -4,9 +4,8 @@ mod session;
 
 use std::num::NonZeroU64;
 
-use jaren_flow::CompileOptions;
-use jaren_flow::statechart::{Snapshot, Statechart, Step, StepResult};
-use jaren_flow::{Effect, FlowError};
+use jaren_flow::statechart::{Snapshot, Statechart, StepResult};
+use jaren_flow::{CompileOptions, Effect, FlowError, Given};
 use jaren_json::{Array, ObjectBuilder, Str, Value, value};
 
 use crate::answer::{Rules, count, decode, same};
@@ -57,7 +56,7 @@ impl Script {
             return Ok(value!({ "error": { "code": "JF2002" } }));
         }
         let answer = match text(step, "op") {
-            "start" => self.chart.start(&arguments(step)).map(|done| self.keep(done)),
+            "start" => self.chart.start(now(step), &given(step)).map(|done| self.keep(done)),
             "step" => self.step(step),
             "advance" => self.advance(step),
             "restore" => self.restore(step),
@@ -73,18 +72,17 @@ impl Script {
 
     fn step(&mut self, step: &Value) -> Result<Value, FlowError> {
         let state = self.snapshot(step)?;
-        Ok(self.keep(self.chart.step(&state, text(step, "event"), &arguments(step))?))
+        Ok(self.keep(self.chart.step(&state, text(step, "event"), now(step), &given(step))?))
     }
 
     fn advance(&mut self, step: &Value) -> Result<Value, FlowError> {
         let state = self.snapshot(step)?;
-        let given = arguments(step);
-        let now = given.now.unwrap_or_else(|| state.time());
+        let now = now(step).unwrap_or_else(|| state.time());
         let one = step.get("one").and_then(Value::as_bool) == Some(true);
         let done = if one {
-            self.chart.advance_one(&state, now, &given)
+            self.chart.advance_one(&state, now, &given(step))
         } else {
-            self.chart.advance(&state, now, &given)
+            self.chart.advance(&state, now, &given(step))
         };
         Ok(self.keep(done?))
     }
@@ -133,14 +131,18 @@ fn shown(done: &StepResult) -> Value {
     Value::Object(members.build())
 }
 
-/// What a step gives to the call. Our types take no time that is no number: not-a-number is the nearest mistake that they
-/// let a caller make.
-fn arguments(step: &Value) -> Step<'_> {
-    let now = match step.get("now") {
+/// The time of a step. Our types take none that is no number: not-a-number is the nearest mistake that they let a caller
+/// make.
+fn now(step: &Value) -> Option<f64> {
+    match step.get("now") {
         None | Some(Value::Null) => None,
         Some(now) => Some(now.as_f64().unwrap_or(f64::NAN)),
-    };
-    Step { now, payload: step.get("payload"), context: step.get("context") }
+    }
+}
+
+/// What a step gives to the call.
+fn given(step: &Value) -> Given<'_> {
+    Given { payload: step.get("payload"), context: step.get("context") }
 }
 
 fn text<'a>(step: &'a Value, member: &str) -> &'a str {

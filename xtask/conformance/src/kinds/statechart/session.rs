@@ -4,7 +4,7 @@ use jaren_flow::SessionError;
 use jaren_flow::statechart::{Session, SnapshotStore, Statechart};
 use jaren_json::{Array, Value, value};
 
-use super::{arguments, shown, text};
+use super::{given, now, shown, text};
 use crate::errors;
 
 /// A store as a step describes it: what it has, and which of its saves fail.
@@ -56,7 +56,8 @@ pub(super) struct CaseSession(Session<CaseStore>);
 impl CaseSession {
     /// The session, if it opened, and the answer.
     pub(super) fn open(chart: &Statechart, step: &Value) -> Result<(Option<Self>, Value), String> {
-        let opened = Session::open(chart.clone(), step.get("state"), CaseStore::of(step), &arguments(step));
+        let opened =
+            Session::open(chart.clone(), step.get("state"), CaseStore::of(step), now(step), &given(step));
         let session = match opened {
             Ok(session) => Self(session),
             Err(error) => return Ok((None, failed(&error))),
@@ -78,7 +79,7 @@ impl CaseSession {
             "sessionState" => return self.state(),
             "saved" => return Ok(Value::Array(self.0.store().saved.iter().collect::<Array>())),
             "can" => {
-                let can = self.0.can(text(step, "event"), &arguments(step));
+                let can = self.0.can(text(step, "event"), now(step), &given(step));
                 can.map(Value::Bool).map_err(SessionError::Flow)
             }
             "send" => self.send(step),
@@ -89,13 +90,12 @@ impl CaseSession {
     }
 
     fn send(&mut self, step: &Value) -> Result<Value, SessionError<Refused>> {
-        Ok(shown(&self.0.send(text(step, "event"), &arguments(step))?))
+        Ok(shown(&self.0.send(text(step, "event"), now(step), &given(step))?))
     }
 
     fn advance(&mut self, step: &Value) -> Result<Value, SessionError<Refused>> {
-        let given = arguments(step);
-        let now = given.now.unwrap_or_else(|| self.0.state().time());
-        Ok(shown(&self.0.advance(now, &given)?))
+        let now = now(step).unwrap_or_else(|| self.0.state().time());
+        Ok(shown(&self.0.advance(now, &given(step))?))
     }
 }
 
