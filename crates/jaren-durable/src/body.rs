@@ -38,7 +38,7 @@ pub enum BodyError {
     },
     /// The value has a number that JSON cannot express.
     #[error("the value has no JSON form")]
-    Text(#[source] jaren_json::CanonicalError),
+    Text(#[source] jaren_json::NotJson),
     /// The stored text is not JSON.
     #[error("the stored text is not JSON")]
     Read(#[source] jaren_json::read::ReadError),

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::{CanonicalError, Value, canonical_to};
+use crate::{NotJson, Value, canonical_to};
 
 /// A SHA-256 digest, displayed as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
 /// The digest of a value's canonical text: equal for equal values.
-pub fn digest(value: &Value) -> Result<Digest, CanonicalError> {
+pub fn digest(value: &Value) -> Result<Digest, NotJson> {
     let mut text = Vec::new();
     canonical_to(value, &mut text)?;
     Ok(Digest::of(&text))

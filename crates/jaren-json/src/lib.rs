@@ -56,7 +56,7 @@ mod value;
 mod write;
 
 pub use array::Array;
-pub use canonical::{CanonicalError, canonical, canonical_to};
+pub use canonical::{canonical, canonical_to};
 pub use de::{FromValueError, from_value};
 pub use defects::Defects;
 pub use diagnostic::{Diagnostic, Report};
@@ -70,4 +70,4 @@ pub use ser::{ToValueError, to_value};
 pub use shape::{MemberName, Shape};
 pub use text::Str;
 pub use value::{Kind, Value};
-pub use write::{pretty, to_text};
+pub use write::{NotJson, pretty, to_text};

@@ -1,6 +1,20 @@
 //! Writing values as text: one iterative writer for canonical, compact and pretty text.
 
-use crate::{CanonicalError, Pointer, Str, Value, number, scan};
+use crate::{Pointer, Str, Value, number, scan};
+
+/// A value has no text in JSON, canonical or other: it holds a NaN or an infinity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("JSON has no number for the NaN or infinity at {}", crate::diagnostic::place(pointer))]
+pub struct NotJson {
+    pointer: Pointer,
+}
+
+impl NotJson {
+    /// Where the number is: the first one in the order of the text.
+    pub fn pointer(&self) -> &Pointer {
+        &self.pointer
+    }
+}
 
 /// How deep a container may lie before pretty text stops to indent further.
 const INDENT_DEPTH_MAX: usize = 32;
@@ -8,7 +22,7 @@ const INDENT_DEPTH_MAX: usize = 32;
 /// Compact JSON text, members in order.
 ///
 /// Refuses NaN and the infinities, naming the first one's pointer.
-pub fn to_text(value: &Value) -> Result<String, CanonicalError> {
+pub fn to_text(value: &Value) -> Result<String, NotJson> {
     let mut out = Vec::new();
     write(value, Style::Compact, Numbers::Refuse, &mut out)?;
     Ok(into_string(out))
@@ -17,7 +31,7 @@ pub fn to_text(value: &Value) -> Result<String, CanonicalError> {
 /// JSON text to be read by people: members in order, two spaces a level, a space after each colon.
 ///
 /// Refuses NaN and the infinities, naming the first one's pointer.
-pub fn pretty(value: &Value) -> Result<String, CanonicalError> {
+pub fn pretty(value: &Value) -> Result<String, NotJson> {
     let mut out = Vec::new();
     write(value, Style::Pretty, Numbers::Refuse, &mut out)?;
     Ok(into_string(out))
@@ -64,19 +78,14 @@ enum Frame<'a> {
 }
 
 /// Appends the text of a value.
-pub(crate) fn write(
-    value: &Value,
-    style: Style,
-    numbers: Numbers,
-    out: &mut Vec<u8>,
-) -> Result<(), CanonicalError> {
+pub(crate) fn write(value: &Value, style: Style, numbers: Numbers, out: &mut Vec<u8>) -> Result<(), NotJson> {
     let mut frames = Vec::new();
     let mut current = Some(value);
     loop {
         if let Some(value) = current.take()
             && !begin(value, style, numbers, out, &mut frames)
         {
-            return Err(CanonicalError::new(pointer_of(&frames)));
+            return Err(NotJson { pointer: pointer_of(&frames) });
         }
         let depth = frames.len();
         let Some(frame) = frames.last_mut() else { return Ok(()) };

@@ -10,7 +10,7 @@ mod read;
 
 use std::sync::Arc;
 
-use jaren_json::{CanonicalError, Diagnostic, Object, Pointer, Report, Str, Value};
+use jaren_json::{Diagnostic, NotJson, Object, Pointer, Report, Str, Value};
 use jaren_query::{Limits, Query, Scope};
 
 pub(crate) use self::compile::Host;
@@ -99,7 +99,7 @@ impl Dag {
 
     /// What a kept value depends on: `{revision, document, input, taskVersions}`, document and input as canonical
     /// text (section 7.9). Fails when the input is not JSON.
-    pub fn identity(&self, revision: &str, input: &Value) -> Result<Value, CanonicalError> {
+    pub fn identity(&self, revision: &str, input: &Value) -> Result<Value, NotJson> {
         let members = [
             ("revision", Value::from(revision)),
             ("document", Value::String(self.plan.canonical.clone())),
@@ -184,7 +184,7 @@ impl Dag {
     }
 
     /// The failure of a node that keeps its value while that is not JSON: JF2008 at the node.
-    pub fn unserializable(&self, node: usize, error: &CanonicalError) -> FlowError {
+    pub fn unserializable(&self, node: usize, error: &NotJson) -> FlowError {
         self.node(node).map_or_else(
             |error| error,
             |node| {

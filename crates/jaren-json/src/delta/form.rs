@@ -4,7 +4,7 @@ use super::error::{DeltaError, DeltaErrorKind};
 use super::op::{Op, Path, Segment};
 use super::{PATH_MAX, is_reserved};
 use crate::write::{self, Numbers, Style};
-use crate::{Array, CanonicalError, Str, Value, number};
+use crate::{Array, NotJson, Str, Value, number};
 
 type Formed<T> = Result<T, DeltaError>;
 
@@ -49,7 +49,7 @@ fn count_to_value(count: u64) -> Value {
 }
 
 /// The text of the JSON form of a batch: what [`to_text`](crate::to_text) makes of [`ops_to_value`], in one pass.
-pub fn ops_to_text(ops: &[Op]) -> Result<String, CanonicalError> {
+pub fn ops_to_text(ops: &[Op]) -> Result<String, NotJson> {
     /// Mostly enough, so that the text is not moved as it grows.
     const TYPICAL_OP_BYTES: usize = 64;
     let mut out = Vec::with_capacity(ops.len().saturating_mul(TYPICAL_OP_BYTES));
@@ -64,7 +64,7 @@ pub fn ops_to_text(ops: &[Op]) -> Result<String, CanonicalError> {
     Ok(write::into_string(out))
 }
 
-fn op_to_text(op: &Op, out: &mut Vec<u8>) -> Result<(), CanonicalError> {
+fn op_to_text(op: &Op, out: &mut Vec<u8>) -> Result<(), NotJson> {
     match op {
         Op::Replace(value) => {
             out.extend_from_slice(b"[\"r\",");
@@ -124,8 +124,8 @@ fn begin(verb: u8, path: &[Segment], out: &mut Vec<u8>) {
 fn list<T>(
     items: &[T],
     out: &mut Vec<u8>,
-    mut write: impl FnMut(&T, &mut Vec<u8>) -> Result<(), CanonicalError>,
-) -> Result<(), CanonicalError> {
+    mut write: impl FnMut(&T, &mut Vec<u8>) -> Result<(), NotJson>,
+) -> Result<(), NotJson> {
     out.push(b'[');
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -137,7 +137,7 @@ fn list<T>(
     Ok(())
 }
 
-fn value_to_text(value: &Value, out: &mut Vec<u8>) -> Result<(), CanonicalError> {
+fn value_to_text(value: &Value, out: &mut Vec<u8>) -> Result<(), NotJson> {
     write::write(value, Style::Compact, Numbers::Refuse, out)
 }
 
