@@ -97,6 +97,7 @@ macro_rules! laws {
             jobs::jobs_are_enqueued_once_and_with_their_batch
             jobs::a_lease_holds_until_it_ends_or_is_given_back
             jobs::leases_and_versions_are_conditions_of_a_batch
+            jobs::a_change_of_a_handle_carries_jobs_and_leases
             jobs::claims_take_what_is_due_in_order
             jobs::concurrent_claims_share_no_job
             jobs::jobs_are_listed_by_id
@@ -120,6 +121,7 @@ macro_rules! laws {
             handles::a_handle_settles_every_fault
             handles::a_part_of_a_group_is_settled_session_by_session
             handles::a_failed_read_changes_nothing
+            handles::a_plan_is_committed_by_whoever_applies_it
             handles::a_commit_may_be_dropped_at_every_poll
             handles::a_read_may_be_dropped_at_every_poll
             documents::revisions_replay_to_the_value

@@ -85,8 +85,8 @@ pub use memory::MemoryStorage;
 pub use names::{Address, InvalidName, Retention, Scope, Seq, SessionId};
 pub use overlay::Overlay;
 pub use session::{
-    CommitError, Draft, Publication, Published, PublishedDocument, Receipt, Refreshed, Session, SessionError,
-    Subscription, subscribe,
+    CommitError, Draft, Planned, Publication, Published, PublishedDocument, Receipt, Refreshed, Session,
+    SessionError, Subscription, subscribe,
 };
 pub use storage::{Answer, BoxFuture, IntoStorage, Storage};
 pub use upkeep::{Finding, Integrity, Keep, KindSize, Pruned, Removal, Size, Upkeep, prune_all, remove_all};

@@ -3,6 +3,7 @@
 //! All that it answers is as of its [`head`](Session::head), which moves only by its own commits and by
 //! [`refresh`](Session::refresh). What it has read or written it keeps, so the common commit reads nothing.
 
+mod commit;
 mod draft;
 mod error;
 mod plan;
@@ -16,19 +17,16 @@ use std::sync::Arc;
 use jaren_host::Timestamp;
 use jaren_json::Value;
 
+pub use self::commit::{Planned, Receipt};
 pub use self::draft::Draft;
-use self::draft::Intent;
 pub(crate) use self::draft::Staged;
 pub use self::error::{CommitError, SessionError};
-use self::plan::{Looked, Plan};
 pub use self::subscription::{Publication, Published, PublishedDocument, Subscription, subscribe};
 use self::view::{Known, View};
 use crate::kinds::Form;
-use crate::records::ended_scope;
 use crate::{
-    Address, At, Batch, Commit, CommitId, Conflict, DocumentsQuery, Expected, Family, FamilyQuery, Follower,
-    Labels, Order, Outcome, Page, Retry, Seq, SessionId, SessionRecord, Singleton, Storage, StorageError,
-    StorageErrorKind, StoredDocument, follow, limits,
+    Address, At, Commit, CommitId, Family, FamilyQuery, Follower, Labels, Order, Page, Retry, Seq, SessionId,
+    SessionRecord, Singleton, Storage, StorageError, StorageErrorKind, StoredDocument, follow, limits,
 };
 
 /// A handle of one session. Any number may exist, in any process; the storage decides which commit is first.
@@ -43,16 +41,6 @@ pub struct Session {
     view: View,
     /// Set while a commit is on its way, and left set when its outcome was lost.
     unsettled: bool,
-}
-
-/// A commit that was made through a handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Receipt {
-    /// Its number; the head as it was, if there was nothing to write.
-    pub seq: Seq,
-    /// The storage's time of it.
-    pub time: Option<Timestamp>,
 }
 
 /// What a refresh brought.
@@ -199,94 +187,6 @@ impl Session {
         Draft::new(self.at)
     }
 
-    /// Commits a change; durable when it returns.
-    ///
-    /// A change that was begun over an older view is a conflict, as is a commit of somebody else in between. After
-    /// an error whose retry is unknown, or after this future was dropped, the handle refuses all but
-    /// [`refresh`](Self::refresh), because the commit may have happened.
-    pub async fn commit(&mut self, change: Draft) -> Result<Receipt, CommitError> {
-        self.settled()?;
-        if change.at() != self.at {
-            return Err(CommitError::Conflict(self.outdated(&change)));
-        }
-        if let Some(task) = ended_scope(self, &change).await? {
-            return Err(CommitError::Ended(task));
-        }
-        let looked = self.look(&change).await?;
-        let plan = Plan::new(&self.view, &self.labels, &change, &looked)?;
-        if plan.is_empty()
-            && let Some(at) = self.at
-        {
-            return Ok(Receipt { seq: at.seq, time: self.updated });
-        }
-        self.apply(plan).await
-    }
-
-    /// Reads what the change needs to know: mostly nothing, because the view has it.
-    async fn look(&mut self, change: &Draft) -> Result<Looked, SessionError> {
-        let mut looked = Looked::default();
-        for (address, intent) in change.documents() {
-            match intent {
-                Intent::Put { .. } if !intent.is_kept() => {}
-                Intent::Retire { .. } if !intent.is_kept() => {
-                    if self.read(address).await?.is_some() {
-                        looked.unkept.insert(address.clone());
-                    }
-                }
-                _ => self.load(address).await?,
-            }
-        }
-        for scope in change.scopes() {
-            let Some(CommitId { seq: head, .. }) = self.at else { break };
-            let mut query = DocumentsQuery::new(self.id.clone(), scope);
-            query.at = At::Seq(head);
-            loop {
-                let page = self.storage.documents(query.clone()).await.map_err(error::reading)?;
-                query.after = page.items.last().map(|record| record.address.clone());
-                looked.scopes.extend(page.items);
-                // Beyond this the storage would refuse the batch, so there is no need to hold more.
-                if !page.more || looked.scopes.len() > limits::SESSION_WRITES_MAX {
-                    break;
-                }
-            }
-        }
-        Ok(looked)
-    }
-
-    async fn apply(&mut self, mut plan: Plan) -> Result<Receipt, CommitError> {
-        let batch = Batch::one(plan.batch(&self.id, self.expected(self.at), self.number()));
-        self.unsettled = true;
-        let answer = self.storage.apply(vec![batch]).await;
-        let outcome = match answer.map(|outcomes| outcomes.into_iter().next()) {
-            Ok(Some(outcome)) => outcome,
-            Ok(None) => return Err(unanswered("no outcome for the batch").into()),
-            Err(error) => {
-                self.unsettled = error.retry() == Retry::Unknown;
-                return Err(error.into());
-            }
-        };
-        self.unsettled = false;
-        match outcome {
-            Outcome::Conflict(conflict) => Err(CommitError::Conflict(conflict)),
-            // A handle's batch names no job, so no sound storage answers this.
-            Outcome::JobConflict(conflict) => {
-                let kind = StorageErrorKind::Corrupt;
-                let error = StorageError::new(kind, Retry::Safe, "commit a change", conflict.to_string());
-                Err(error.into())
-            }
-            Outcome::Refused(refusal) => Err(CommitError::Refused(Box::new(refusal))),
-            Outcome::Committed(committed) => {
-                let Some(at) = committed.commits.first().copied() else {
-                    self.unsettled = true;
-                    return Err(unanswered("no commit for the session").into());
-                };
-                (self.at, self.updated) = (Some(at), Some(committed.time));
-                plan.adopt(at.seq, &mut self.view, &mut self.labels);
-                Ok(Receipt { seq: at.seq, time: Some(committed.time) })
-            }
-        }
-    }
-
     /// Adopts what was committed since, by others or by a commit whose outcome was lost.
     ///
     /// If the commits in between were pruned, everything that this handle knew counts as changed. If the session was
@@ -400,18 +300,6 @@ impl Session {
         if self.unsettled { Err(SessionError::Unsettled) } else { Ok(()) }
     }
 
-    /// What a change over that commit expects.
-    fn expected(&self, at: Option<CommitId>) -> Expected {
-        match at {
-            Some(at) => Expected::Head(at.seq),
-            None => Expected::Absent { kind: self.kind.clone() },
-        }
-    }
-
-    fn outdated(&self, change: &Draft) -> Conflict {
-        Conflict::new(self.id.clone(), self.expected(change.at()), self.at.map(|at| at.seq))
-    }
-
     pub(crate) async fn value(
         &mut self,
         address: Address,
@@ -456,12 +344,6 @@ impl Session {
         self.view.complete(family.scope(), family.kind());
         Ok(())
     }
-}
-
-/// A storage that breaks its law: what became of the batch is not known.
-fn unanswered(what: &str) -> StorageError {
-    let message = format!("the storage answered {what}");
-    StorageError::new(StorageErrorKind::Corrupt, Retry::Unknown, "commit a change", message)
 }
 
 impl fmt::Debug for Session {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use jaren_durable::{CommitError, Family, Retry, Seq, Session, SessionError, Singleton, Storage};
+use jaren_durable::{Batch, CommitError, Family, Retry, Seq, Session, SessionError, Singleton, Storage};
 use jaren_json::value;
 
 use crate::faults::{Call, Fault, Faults};
-use crate::steps::{create, head, id, value, writing};
+use crate::steps::{commit, create, head, id, value, writing};
 
 const COUNT: Singleton = Singleton::new("kit.count", 1);
 const EACH: Family = Family::new("kit.each", 1);
@@ -146,6 +146,48 @@ pub async fn a_failed_read_changes_nothing(storage: Arc<dyn Storage>) {
     check(&storage, 3).await;
     count(&mut fresh, 4).await.expect("trying again is right");
     check(&storage, 4).await;
+}
+
+/// What a handle plans is committed by whoever applies it, with that of other sessions or alone; the handle that is told
+/// goes on, and the one that is not meets a conflict.
+pub async fn a_plan_is_committed_by_whoever_applies_it(storage: Arc<dyn Storage>) {
+    let mut sessions = ["a", "b"].map(|name| Session::create(storage.clone(), id(name), "kit"));
+    for n in 1..=40 {
+        let mut plans = Vec::new();
+        let mut both = Batch::new();
+        for session in &mut sessions {
+            let mut draft = session.draft();
+            draft.put(
+                &COUNT,
+                value!({"n": n, "text": "long enough that the next change is a delta over this"}),
+            );
+            draft.put_member(&EACH, &n.to_string(), value!({"n": n}));
+            let planned = session.plan(&draft).await.expect("a plan");
+            both.sessions.extend(planned.batch().sessions.iter().cloned());
+            plans.push(planned);
+        }
+        let committed = commit(&storage, both).await;
+        for ((session, planned), done) in sessions.iter_mut().zip(plans).zip(&committed.commits) {
+            let receipt = session.settle(planned, *done, committed.time).expect("it follows");
+            assert_eq!((receipt.seq, session.number()), (done.seq, Some(done.session)));
+        }
+    }
+    for session in &mut sessions {
+        assert_eq!(counted(session).await, 40);
+        assert_eq!(session.family(&EACH).await.unwrap().len(), 40);
+    }
+    check(&storage, 40).await;
+
+    let [told, _] = &mut sessions;
+    let mut draft = told.draft();
+    draft.put_member(&EACH, "41", value!({"n": 41}));
+    let planned = told.plan(&draft).await.expect("a plan");
+    let committed = commit(&storage, planned.batch().clone()).await;
+    assert!(matches!(told.commit(draft).await, Err(CommitError::Conflict(_))), "it was not told");
+    told.refresh().await.expect("it reads what happened");
+    let late = told.settle(planned, committed.commits[0], committed.time).expect_err("it knows already");
+    assert_eq!(late.retry(), Retry::Never);
+    assert_eq!(told.family(&EACH).await.unwrap().len(), 41);
 }
 
 /// Polls a future so often and drops it; answers what it answered, if it did.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_durable::{
-    Address, Batch, Body, Claim, Job, JobCounts, JobExpected, JobState, JobUpdate, JobWrite, JobsQuery,
-    LeaseCondition, NewJob, Outcome, RefusalKind, Storage, StorageErrorKind,
+    Address, Batch, Body, Claim, CommitError, Job, JobCounts, JobExpected, JobState, JobUpdate, JobWrite,
+    JobsQuery, LeaseCondition, NewJob, Outcome, RefusalKind, Session, Singleton, Storage, StorageErrorKind,
 };
 use jaren_host::Timestamp;
 use jaren_json::value;
 
 use crate::steps::{
-    after, apply, base, commit, conflict, create, head, job_conflict, refusal, value, writing,
+    after, apply, base, commit, conflict, create, head, id, job_conflict, refusal, value, writing,
 };
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -190,6 +190,41 @@ pub async fn claims_take_what_is_due_in_order(storage: Arc<dyn Storage>) {
     let failed = given_back(&once, JobState::Failed);
     commit(&storage, settle("once", JobExpected::Version(once.version), failed)).await;
     assert_eq!(ids(&claim(&storage, HOUR, &["8"]).await), ["once"]);
+}
+
+/// A handle's change carries jobs and stands under leases: both are committed and compared with its documents, and a job
+/// alone is a commit.
+pub async fn a_change_of_a_handle_carries_jobs_and_leases(storage: Arc<dyn Storage>) {
+    const STATE: Singleton = Singleton::new("kit.state", 1);
+    let mut session = Session::create(storage.clone(), id("a"), "kit");
+    let mut draft = session.draft();
+    draft.put(&STATE, value!({"n": 1}));
+    draft.job(JobWrite::Enqueue(new("x")));
+    assert_eq!(session.commit(draft).await.expect("a commit").enqueued, [true]);
+    let mut draft = session.draft();
+    draft.job(JobWrite::Enqueue(new("x")));
+    let receipt = session.commit(draft).await.expect("a commit");
+    assert_eq!((receipt.seq.get(), receipt.enqueued), (2, vec![false]));
+
+    let [x] = claim(&storage, HOUR, &["secret"]).await.try_into().expect("one job");
+    for (token, holds) in [("another", false), ("secret", true)] {
+        let mut draft = session.draft();
+        draft.put(&STATE, value!({"n": 2}));
+        draft.under(LeaseCondition::new("x", token));
+        let settled = JobWrite::Update { id: "x".into(), expected: held(token), next: done(&x) };
+        draft.job(settled);
+        match session.commit(draft).await {
+            Ok(receipt) => assert!(holds && receipt.seq.get() == 3),
+            Err(CommitError::Job(conflict)) => {
+                assert!(!holds && &*conflict.job == "x");
+                let seen = session.document(&STATE).await.unwrap();
+                assert_eq!((head(&storage, "a").await, seen), (Some(2), Some(value!({"n": 1}))));
+            }
+            other => panic!("expected a commit or a conflict on the job, found {other:?}"),
+        }
+    }
+    assert_eq!(job(&storage, "x").await.expect("it stays").now.state, JobState::Done);
+    assert_eq!(value(&storage, "a", &STATE.address()).await, Some(value!({"n": 2})));
 }
 
 /// Many claimers at once get each job once.

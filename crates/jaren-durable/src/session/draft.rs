@@ -8,7 +8,7 @@ use jaren_json::Value;
 use jaren_json::delta::Op;
 
 use crate::kinds::Form;
-use crate::{Address, CommitId, Family, Scope, Session, Singleton};
+use crate::{Address, CommitId, Family, JobWrite, LeaseCondition, Scope, Session, Singleton};
 
 /// A change to one session's documents and labels, begun by [`Session::draft`].
 ///
@@ -27,6 +27,8 @@ pub struct Draft {
     /// It has ids that were minted over its view.
     minted: bool,
     labels: BTreeMap<Arc<str>, Option<Arc<str>>>,
+    jobs: Vec<JobWrite>,
+    leases: Vec<LeaseCondition>,
 }
 
 #[derive(Clone)]
@@ -85,6 +87,8 @@ impl Draft {
             owners: BTreeSet::new(),
             minted: false,
             labels: BTreeMap::new(),
+            jobs: Vec::new(),
+            leases: Vec::new(),
         }
     }
 
@@ -133,6 +137,16 @@ impl Draft {
     /// Removes a label of the session.
     pub fn unlabel(&mut self, name: &str) {
         self.labels.insert(name.into(), None);
+    }
+
+    /// Does that to a job in the same commit; each job at most once.
+    pub fn job(&mut self, write: JobWrite) {
+        self.jobs.push(write);
+    }
+
+    /// Commits only while that lease holds.
+    pub fn under(&mut self, lease: LeaseCondition) {
+        self.leases.push(lease);
     }
 
     /// Declares that this change still holds over what the session has adopted since it was begun.
@@ -184,6 +198,14 @@ impl Draft {
 
     pub(super) fn scopes(&self) -> impl Iterator<Item = Scope> {
         self.scopes.iter().copied()
+    }
+
+    pub(super) fn jobs(&self) -> &[JobWrite] {
+        &self.jobs
+    }
+
+    pub(super) fn leases(&self) -> &[LeaseCondition] {
+        &self.leases
     }
 
     pub(super) fn labels(&self) -> impl Iterator<Item = (&Arc<str>, Option<&Arc<str>>)> {

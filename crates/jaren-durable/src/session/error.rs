@@ -1,6 +1,8 @@
 //! What goes wrong with a session's handle.
 
-use crate::{Address, BodyError, Conflict, Refusal, Retry, StorageError, StorageErrorKind};
+use crate::{
+    Address, BodyError, Conflict, JobConflict, JobExpected, Refusal, Retry, StorageError, StorageErrorKind,
+};
 
 /// A failed read through a handle.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +82,9 @@ pub enum CommitError {
     /// Somebody else committed since the view that the change was planned over; nothing was changed.
     #[error(transparent)]
     Conflict(Conflict),
+    /// A job that the change writes, or a lease that it is under, was not as expected; nothing was changed.
+    #[error(transparent)]
+    Job(Box<JobConflict>),
     /// The change breaks a limit or a rule; nothing was changed.
     #[error(transparent)]
     Refused(Box<Refusal>),
@@ -105,10 +110,14 @@ pub enum CommitError {
 
 impl CommitError {
     /// Whether the same may be tried again; after a [`Conflict`](Self::Conflict) as a new change over the
-    /// [refreshed](crate::Session::refresh) handle.
+    /// [refreshed](crate::Session::refresh) handle, after that of a [`Job`](Self::Job) over its newest version.
     pub fn retry(&self) -> Retry {
         match self {
             Self::Conflict(_) => Retry::Safe,
+            Self::Job(conflict) => match conflict.expected {
+                JobExpected::Lease(_) => Retry::Never,
+                JobExpected::Version(_) => Retry::Safe,
+            },
             Self::Refused(_) | Self::Value { .. } | Self::Ended(_) => Retry::Never,
             Self::Session(error) => error.retry(),
             Self::Storage(error) => error.retry(),
@@ -126,7 +135,7 @@ impl CommitError {
             Self::Value { address, .. } => Some(address),
             Self::Refused(refusal) => refusal.address.as_ref(),
             Self::Session(error) => error.address(),
-            Self::Conflict(_) | Self::Ended(_) | Self::Storage(_) => None,
+            Self::Conflict(_) | Self::Job(_) | Self::Ended(_) | Self::Storage(_) => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The pure step from a change to a batch: what differs from the view, and in which form it is stored.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use jaren_json::{Value, delta};
 
@@ -8,15 +9,23 @@ use super::draft::{Change, Draft, Intent};
 use super::view::View;
 use crate::kinds::Form;
 use crate::{
-    Address, Body, BodyError, CommitError, DeltaChain, DocumentRecord, Expected, LabelChanges, Labels,
-    Retention, Seq, SessionBatch, SessionId, StoredDocument, Write,
+    Address, Body, BodyError, CommitError, DeltaChain, DocumentRecord, LabelChanges, Labels, Retention, Seq,
+    StoredDocument, Write,
 };
 
 /// What to write, and what the view is once it was written.
 pub(super) struct Plan {
+    /// Nothing differs from the view.
+    is_empty: bool,
     writes: Vec<Write>,
     documents: Vec<(Address, Option<StoredDocument>)>,
     labels: LabelChanges,
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan").field("documents", &self.documents.len()).finish_non_exhaustive()
+    }
 }
 
 /// What a plan needs to know besides the view: what is never kept in it.
@@ -36,7 +45,7 @@ impl Plan {
         change: &Draft,
         looked: &Looked,
     ) -> Result<Self, CommitError> {
-        let mut plan = Self { writes: Vec::new(), documents: Vec::new(), labels: Vec::new() };
+        let mut plan = Self { is_empty: true, writes: Vec::new(), documents: Vec::new(), labels: Vec::new() };
         for (address, intent) in change.documents() {
             if !intent.is_kept() {
                 plan.unkept(address, intent, looked)?;
@@ -67,6 +76,7 @@ impl Plan {
                 plan.labels.push((name.clone(), value.cloned()));
             }
         }
+        plan.is_empty = plan.writes.is_empty() && plan.labels.is_empty();
         Ok(plan)
     }
 
@@ -141,17 +151,12 @@ impl Plan {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.writes.is_empty() && self.labels.is_empty()
+        self.is_empty
     }
 
-    pub(super) fn batch(
-        &mut self,
-        session: &SessionId,
-        expected: Expected,
-        number: Option<u64>,
-    ) -> SessionBatch {
-        let (writes, labels) = (std::mem::take(&mut self.writes), self.labels.clone());
-        SessionBatch { session: session.clone(), expected, number, labels, writes }
+    /// What is to be written: labels and documents.
+    pub(super) fn part(&mut self) -> (LabelChanges, Vec<Write>) {
+        (self.labels.clone(), std::mem::take(&mut self.writes))
     }
 
     /// Moves the view on to the commit that this plan became.
