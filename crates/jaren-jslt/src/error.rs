@@ -8,7 +8,7 @@ use jaren_query::EvalError;
 /// An error raised by a transform: one of the `JT2…` codes, with its place in the stylesheet document.
 ///
 /// One word wide.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransformError(Box<Diagnostic>);
 
 impl TransformError {

@@ -61,6 +61,12 @@ fn every_defect_is_reported() {
 }
 
 #[test]
+fn an_error_can_be_kept_compared_and_handed_on() {
+    fn is_an_error<E: std::error::Error + Clone + PartialEq + Send + Sync + 'static>() {}
+    is_an_error::<TransformError>();
+}
+
+#[test]
 fn what_was_probably_meant_is_suggested() {
     let sheet = value!({"$jslt": "0.1", "ruels": [], "unmatched": "shared", "rules": [{"boddy": 1, "body": {"$aply": "$"}}]});
     let report = Stylesheet::compile(&sheet).unwrap_err();

@@ -18,18 +18,17 @@ type Call = dyn Fn(&[Argument]) -> Result<Option<Value>, String> + Send + Sync;
 
 /// A registered function.
 #[derive(Clone)]
-pub struct Function(Arc<Call>);
+pub(crate) struct Function(Arc<Call>);
 
 impl Function {
-    /// A function of arguments. What it refuses with an error is `JQ2010`.
-    pub fn new<E: fmt::Display>(
+    fn new<E: fmt::Display>(
         call: impl Fn(&[Argument]) -> Result<Option<Value>, E> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(move |arguments| call(arguments).map_err(|error| error.to_string())))
     }
 
     /// What it answers for these arguments: one item or nothing.
-    pub fn call(&self, arguments: &[Argument]) -> Result<Option<Value>, String> {
+    pub(crate) fn call(&self, arguments: &[Argument]) -> Result<Option<Value>, String> {
         (self.0)(arguments)
     }
 }
@@ -58,7 +57,7 @@ impl Functions {
         Self::default()
     }
 
-    /// The same and one more; the last of a name counts.
+    /// The same and one more; the last of a name counts. What it refuses with an error is `JQ2010`.
     #[must_use]
     pub fn with<E: fmt::Display>(
         mut self,

@@ -55,10 +55,10 @@ pub(crate) const LIMIT: &str = "JQ2009";
 /// An error raised while a query was evaluated: one of the `JQ2…` codes, with its place in the query document.
 ///
 /// One word wide, so that a `Result` on the hot path stays small.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalError(Box<Failure>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Failure {
     diagnostic: Diagnostic,
     /// Whether the host of an extension raised it.
@@ -98,7 +98,14 @@ impl EvalError {
     pub fn message(&self) -> &str {
         self.0.diagnostic.message()
     }
+
+    /// The defect behind it: of a query alone there is none, and of one inside a stylesheet what a body below it raised.
+    pub fn cause(&self) -> Option<&Diagnostic> {
+        self.0.diagnostic.cause()
+    }
 }
+
+const _: () = assert!(size_of::<EvalError>() == size_of::<usize>(), "an error is one word");
 
 impl fmt::Display for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,7 +113,11 @@ impl fmt::Display for EvalError {
     }
 }
 
-impl std::error::Error for EvalError {}
+impl std::error::Error for EvalError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.diagnostic.source()
+    }
+}
 
 impl From<EvalError> for Diagnostic {
     fn from(error: EvalError) -> Self {

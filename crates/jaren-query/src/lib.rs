@@ -31,6 +31,7 @@ mod analysis;
 mod budget;
 mod capability;
 mod card;
+mod comparison;
 mod compile;
 mod dates;
 mod dependencies;
@@ -53,7 +54,7 @@ mod zone;
 
 pub use analysis::analyze;
 pub use capability::{
-    Argument, Collations, Function, Functions, Lexical, LexicalProviders, Operands, Operators, ReservedName,
+    Argument, Collations, Functions, Lexical, LexicalProviders, Operands, Operators, ReservedName,
 };
 pub use dependencies::Dependencies;
 pub use error::EvalError;

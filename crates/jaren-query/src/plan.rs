@@ -6,6 +6,7 @@
 use jaren_json::{Kind as ValueKind, Shape, Str, Value};
 
 use crate::capability::{Collation, Function, Lexical};
+pub(crate) use crate::comparison::Comparison;
 use crate::dates::{Component, DateText, Form};
 use crate::dependencies::Dependencies;
 use crate::iregexp::Pattern;
@@ -334,17 +335,6 @@ pub(crate) struct Quantifier {
     pub(crate) some: bool,
     pub(crate) bindings: Vec<(Slot, Expr)>,
     pub(crate) satisfies: Expr,
-}
-
-/// The general comparisons (8.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
 }
 
 /// Arithmetic on two numbers (8.5).

@@ -20,17 +20,17 @@ const COMPARED_MAX: u64 = 256;
 /// The truth of a query that fits.
 #[derive(Debug)]
 pub(crate) enum Quick {
-    Compare(Comparison, Sight, Sight),
+    Compare(Comparison, Operand, Operand),
     All(Vec<Quick>),
     Any(Vec<Quick>),
     Not(Box<Quick>),
-    Exists(Sight),
-    Truth(Sight),
+    Exists(Operand),
+    Truth(Operand),
 }
 
 /// What stands in plain sight.
 #[derive(Debug)]
-pub(crate) enum Sight {
+pub(crate) enum Operand {
     Constant(Value),
     /// `$.part.member`, which most paths in guards are.
     Member(MemberName, MemberName),
@@ -55,7 +55,7 @@ impl Quick {
             Kind::Test(Test::Compare(comparison, pair)) => {
                 *steps += 2;
                 let [left, right] = &**pair;
-                Self::Compare(*comparison, Sight::of(left)?, Sight::of(right)?)
+                Self::Compare(*comparison, Operand::of(left)?, Operand::of(right)?)
             }
             Kind::Test(Test::And(operands)) => Self::All(all(operands, steps)?),
             Kind::Test(Test::Or(operands)) => Self::Any(all(operands, steps)?),
@@ -63,13 +63,13 @@ impl Quick {
             Kind::Test(Test::Boolean(operand)) => Self::of(operand, steps)?,
             Kind::Test(Test::Exists(operand)) => {
                 *steps += 1;
-                Self::Exists(Sight::of(operand)?)
+                Self::Exists(Operand::of(operand)?)
             }
             Kind::Test(Test::Empty(operand)) => {
                 *steps += 1;
-                Self::Not(Box::new(Self::Exists(Sight::of(operand)?)))
+                Self::Not(Box::new(Self::Exists(Operand::of(operand)?)))
             }
-            _ => Self::Truth(Sight::of(expr)?),
+            _ => Self::Truth(Operand::of(expr)?),
         })
     }
 
@@ -121,7 +121,7 @@ fn decided(parts: &[Quick], by: bool, scope: &Scope<'_>) -> Option<bool> {
     Some(!by)
 }
 
-impl Sight {
+impl Operand {
     /// A constant, or a path of single steps from the input.
     fn of(expr: &Expr) -> Option<Self> {
         match &expr.kind {

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use jaren_json::{Report, Value, value};
-use jaren_query::{CompileOptions, Query, Scope};
+use jaren_query::{CompileOptions, EvalError, PathError, Query, ReservedName, Scope, WalkLimit};
 
 /// `Ok` with all items, or the code and pointer of the first defect or of the error.
 fn answer(query: &Value, input: &Value) -> Result<Vec<Value>, String> {
@@ -202,6 +202,16 @@ fn every_defect_is_reported_and_the_first_names_the_document() {
     let report = Query::compile(&document).unwrap_err();
     let found: Vec<_> = report.iter().map(|d| format!("{} {}", d.code(), d.pointer().as_str())).collect();
     assert_eq!(found, ["JQ0004 /$for/x", "JQ0003 /$for/2", "JQ0004 /$where", "JQ0002 /$return"]);
+}
+
+#[test]
+fn every_error_can_be_kept_compared_and_handed_on() {
+    fn is_an_error<E: std::error::Error + Clone + PartialEq + Send + Sync + 'static>() {}
+    is_an_error::<Report>();
+    is_an_error::<EvalError>();
+    is_an_error::<PathError>();
+    is_an_error::<WalkLimit>();
+    is_an_error::<ReservedName>();
 }
 
 #[test]

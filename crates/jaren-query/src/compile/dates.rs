@@ -3,7 +3,7 @@
 use jaren_json::Value;
 
 use super::Compiler;
-use crate::dates::{DateText, Pattern};
+use crate::dates::{DatePattern, DateText};
 use crate::place::Place;
 use crate::plan::{Expr, Kind, Number};
 
@@ -22,7 +22,7 @@ pub(super) fn format(
     let pair: Box<[Expr; 2]> = operands.try_into().ok()?;
     let [_, pattern] = &*pair;
     let pattern = match &pattern.kind {
-        Kind::Literal(Value::String(text)) => match Pattern::parse(text) {
+        Kind::Literal(Value::String(text)) => match DatePattern::parse(text) {
             Ok(pattern) => Some(pattern),
             Err(reason) => {
                 compiler.late_defect(key, format!("not a date pattern: {reason}"));

@@ -7,8 +7,8 @@ use crate::path;
 use crate::place::Place;
 use crate::plan::{Expr, Kind, Many, Number};
 use crate::series::{
-    Aggregate, AsOf, Choice, Clock, Columns, Direction, Fill, Resample, Rolling, Selector, Series,
-    TimeBucket, Width, instant, ladder, width,
+    AsOf, Choice, Clock, Column, Columns, Direction, Fill, Resample, Rolling, Series, Summary, TimeBucket,
+    Width, instant, ladder, width,
 };
 use crate::zone::TimeZones;
 
@@ -17,14 +17,14 @@ const RESAMPLE: [&str; 8] = ["every", "origin", "start", "end", "aggregate", "fi
 const ROLLING: [&str; 5] = ["width", "aggregate", "minPeriods", "at", "value"];
 const AS_OF: [&str; 5] = ["direction", "tolerance", "by", "leftAt", "rightAt"];
 
-const AGGREGATES: [(&str, Aggregate); 7] = [
-    ("sum", Aggregate::Sum),
-    ("mean", Aggregate::Mean),
-    ("min", Aggregate::Min),
-    ("max", Aggregate::Max),
-    ("first", Aggregate::First),
-    ("last", Aggregate::Last),
-    ("count", Aggregate::Count),
+const AGGREGATES: [(&str, Summary); 7] = [
+    ("sum", Summary::Sum),
+    ("mean", Summary::Mean),
+    ("min", Summary::Min),
+    ("max", Summary::Max),
+    ("first", Summary::First),
+    ("last", Summary::Last),
+    ("count", Summary::Count),
 ];
 const FILLS: [(&str, Fill); 5] = [
     ("omit", Fill::Omit),
@@ -142,7 +142,7 @@ fn read_resample(spec: &Value, zones: Option<&dyn TimeZones>) -> Result<Resample
     Ok(Resample {
         columns: read_columns(spec)?,
         ladder,
-        aggregate: aggregate.unwrap_or(Aggregate::Mean),
+        aggregate: aggregate.unwrap_or(Summary::Mean),
         fill: fill.unwrap_or(Fill::Omit),
         start,
         end,
@@ -161,7 +161,7 @@ fn read_rolling(spec: &Value, zones: Option<&dyn TimeZones>) -> Result<Rolling, 
         columns: read_columns(spec)?,
         width: width(spec.get("width").ok_or("expected a member 'width'")?, &clock)?,
         clock,
-        aggregate: one_of(spec, "aggregate", &AGGREGATES)?.unwrap_or(Aggregate::Mean),
+        aggregate: one_of(spec, "aggregate", &AGGREGATES)?.unwrap_or(Summary::Mean),
         min_periods,
     })
 }
@@ -169,8 +169,8 @@ fn read_rolling(spec: &Value, zones: Option<&dyn TimeZones>) -> Result<Rolling, 
 fn read_as_of(spec: &Value) -> Result<AsOf, String> {
     let spec = members(spec, &[&AS_OF])?;
     let columns = |at| {
-        let at = selector(spec, at)?.unwrap_or_else(|| Selector::member("at"));
-        Ok::<_, String>(Columns { at, value: Selector::member("value") })
+        let at = selector(spec, at)?.unwrap_or_else(|| Column::member("at"));
+        Ok::<_, String>(Columns { at, value: Column::member("value") })
     };
     Ok(AsOf {
         left: columns("leftAt")?,
@@ -191,7 +191,7 @@ fn read_tolerance(tolerance: &Value) -> Result<f64, String> {
 }
 
 fn read_columns(spec: &Object) -> Result<Columns, String> {
-    let column = |name| Ok::<_, String>(selector(spec, name)?.unwrap_or_else(|| Selector::member(name)));
+    let column = |name| Ok::<_, String>(selector(spec, name)?.unwrap_or_else(|| Column::member(name)));
     Ok(Columns { at: column("at")?, value: column("value")? })
 }
 
@@ -244,11 +244,11 @@ fn one_of<T: Copy>(spec: &Object, name: &str, known: &[(&str, T)]) -> Result<Opt
 }
 
 /// A path from a row to one thing in it, if the member is there.
-fn selector(spec: &Object, name: &str) -> Result<Option<Selector>, String> {
+fn selector(spec: &Object, name: &str) -> Result<Option<Column>, String> {
     let Some(value) = spec.get(name) else { return Ok(None) };
     let path = value.as_str().filter(|text| text.starts_with('$')).and_then(|text| path::parse(text, 1).ok());
     match path {
-        Some(path) if path.leaps.is_empty() && !path.head.is_empty() => Ok(Some(Selector(path.head))),
+        Some(path) if path.leaps.is_empty() && !path.head.is_empty() => Ok(Some(Column(path.head))),
         _ => Err(format!("expected '{name}' to be a path of names and indexes into the row, such as '$.at'")),
     }
 }

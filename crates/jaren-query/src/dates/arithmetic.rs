@@ -33,12 +33,12 @@ pub(crate) enum Side {
 }
 
 /// Why an operation has no answer for a value.
-pub(crate) type Refusal = &'static str;
+pub(crate) type Reason = &'static str;
 
-const NO_DATE: Refusal = "expected a value with a date for this unit, found a time";
-const NO_TIME: Refusal = "expected a value with a time for this unit, found a date";
-const INEXACT: Refusal = "expected whole months: a part of one has no exact length";
-const TOO_FAR: Refusal = "expected a date in the years 0000 to 9999, the result is outside";
+const NO_DATE: Reason = "expected a value with a date for this unit, found a time";
+const NO_TIME: Reason = "expected a value with a time for this unit, found a date";
+const INEXACT: Reason = "expected whole months: a part of one has no exact length";
+const TOO_FAR: Reason = "expected a date in the years 0000 to 9999, the result is outside";
 
 impl Unit {
     pub(crate) fn parse(name: &str) -> Option<Self> {
@@ -83,7 +83,7 @@ impl Unit {
 impl Stamp {
     /// The value moved by an amount of a unit. Months clamp to their last day; a fraction is only moved by where it is a
     /// whole number of months or milliseconds.
-    pub(crate) fn shift(self, amount: f64, unit: Unit) -> Result<Self, Refusal> {
+    pub(crate) fn shift(self, amount: f64, unit: Unit) -> Result<Self, Reason> {
         if amount == 0.0 {
             return Ok(self);
         }
@@ -114,7 +114,7 @@ impl Stamp {
     }
 
     /// The first or the last value of the unit that this one lies in, as fine as a millisecond.
-    pub(crate) fn edge(self, edge: Edge, unit: Unit) -> Result<Self, Refusal> {
+    pub(crate) fn edge(self, edge: Edge, unit: Unit) -> Result<Self, Reason> {
         let date = match unit {
             Unit::Year | Unit::Quarter | Unit::Month | Unit::Week => {
                 let date = date_edge(self.date.ok_or(NO_DATE)?, edge, unit);

@@ -1,6 +1,6 @@
 //! Durations (ISO 8601, RFC 3339 appendix A).
 
-use super::arithmetic::{Refusal, Unit};
+use super::arithmetic::{Reason, Unit};
 use super::stamp::Stamp;
 
 /// A duration. Its amounts are not negative; they may be infinite, where more digits are written than a double holds.
@@ -79,7 +79,7 @@ impl Duration {
     }
 
     /// The value moved by the duration, or back by it: coarse units first.
-    pub(crate) fn shift(&self, stamp: Stamp, back: bool) -> Result<Stamp, Refusal> {
+    pub(crate) fn shift(&self, stamp: Stamp, back: bool) -> Result<Stamp, Reason> {
         let sign = if self.negative == back { 1.0 } else { -1.0 };
         let steps = self.amounts.iter().zip(UNITS);
         steps

@@ -11,7 +11,7 @@ mod stamp;
 pub(crate) use arithmetic::{Edge, Side, Unit, difference};
 pub(crate) use civil::{DAY_MS, Date};
 pub(crate) use duration::Duration;
-pub(crate) use pattern::Pattern;
+pub(crate) use pattern::DatePattern;
 pub(crate) use stamp::{INSTANT_MAX, Stamp};
 
 use crate::plan::{Expr, Pair};
@@ -53,7 +53,7 @@ pub(crate) enum DateText {
     /// `$start-of` and `$end-of`: a date and a unit.
     Truncate(Edge, Pair),
     /// `$date-format`: a date and a pattern, with the pattern where it is a literal.
-    Format(Pair, Option<Pattern>),
+    Format(Pair, Option<DatePattern>),
 }
 
 /// A whole number as a double. Dates, times and spans within the ranges of this module are far below 2⁵³.

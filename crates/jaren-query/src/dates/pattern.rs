@@ -8,7 +8,7 @@ use super::whole;
 
 /// A compiled pattern.
 #[derive(Debug)]
-pub(crate) struct Pattern(Vec<Piece>);
+pub(crate) struct DatePattern(Vec<Piece>);
 
 #[derive(Debug)]
 enum Piece {
@@ -79,7 +79,7 @@ const TOKENS: &[(&str, Token)] = &[
     ("Q", Token::Number(Field::Quarter, 1)),
 ];
 
-impl Pattern {
+impl DatePattern {
     /// Compiles a pattern, or says what is wrong with it. What is no token stands for itself, and so does what is quoted
     /// by `'`; two of them are one.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {

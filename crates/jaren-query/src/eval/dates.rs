@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::item::{Got, Item};
-use crate::dates::{Component, DateText, Duration, Edge, Form, Pattern, Side, Stamp, Unit, difference};
+use crate::dates::{Component, DatePattern, DateText, Duration, Edge, Form, Side, Stamp, Unit, difference};
 use crate::error::{EvalError, TYPE};
 use crate::place::Place;
 use crate::plan::{Expr, Pair};
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
     fn formatted(
         &mut self,
         pair: &'a Pair,
-        literal: Option<&'a Pattern>,
+        literal: Option<&'a DatePattern>,
     ) -> Result<Option<Value>, EvalError> {
         let [operand, pattern] = &**pair;
         if let Some(literal) = literal {
@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
         }
         let got_pattern = self.one(pattern)?;
         let compiled = match text_of(&got_pattern) {
-            Some(text) => Pattern::parse(text),
+            Some(text) => DatePattern::parse(text),
             None => Err(format!("expected a text, found {}", got_pattern.describe())),
         };
         let compiled = compiled
@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
 
     fn formatted_text(
         &self,
-        pattern: &Pattern,
+        pattern: &DatePattern,
         stamp: &Stamp,
         place: Place,
     ) -> Result<Option<Value>, EvalError> {

@@ -188,7 +188,7 @@ fn lookup<'v>(target: &'v Value, key: &Value) -> Option<&'v Value> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "at most `RANGE_ITEMS_MAX`, and whole"
+    reason = "at most `GENERATED_ITEMS_MAX`, and whole"
 )]
 fn range_len(start: f64, end: f64) -> usize {
     (end - start + 1.0).max(0.0) as usize

@@ -2,8 +2,9 @@
 
 use jaren_json::{Value, value};
 
-use super::filter::{Comparable, Comparison, Filter, Query};
+use super::filter::{Comparable, Filter, Query};
 use super::{Path, Selector, Step};
+use crate::comparison::Comparison;
 use crate::iregexp::Extent;
 
 /// The segments of a path in order.

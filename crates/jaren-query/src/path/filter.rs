@@ -12,6 +12,7 @@ use jaren_json::{Str, Value};
 use super::walk::{Around, walk};
 use super::{Path, Sight, Step, step_into};
 use crate::budget::Budget;
+use crate::comparison::Comparison;
 use crate::eval::count;
 use crate::iregexp::{Extent, Pattern};
 use crate::relation::{Nan, equal, ordered};
@@ -67,16 +68,6 @@ pub(crate) enum Comparable {
     Count(Query),
     /// `value()`.
     OnlyValue(Query),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
 }
 
 /// What a filter sees: the node, the document, and what the walk may still spend.

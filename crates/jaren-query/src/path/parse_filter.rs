@@ -2,8 +2,9 @@
 
 use jaren_json::Value;
 
-use super::filter::{Comparable, Comparison, Filter, Matches, Query};
+use super::filter::{Comparable, Filter, Matches, Query};
 use super::parse::{Parser, PathDefect};
+use crate::comparison::Comparison;
 use crate::iregexp::{Extent, Pattern, PatternDefect};
 
 /// How deep parentheses, functions and filters may nest, so that parsing and filtering cannot overflow the stack.

@@ -2,7 +2,7 @@
 
 use jaren_json::{Shape, Value};
 
-use super::{Columns, Selector, record, same_instant};
+use super::{Column, Columns, record, same_instant};
 
 /// The specification of an `$asof`.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(crate) struct AsOf {
     pub(crate) left: Columns,
     pub(crate) right: Columns,
     /// What rows must have equal to be joined.
-    pub(crate) by: Option<Selector>,
+    pub(crate) by: Option<Column>,
     pub(crate) direction: Direction,
     /// The furthest that rows may be apart, in milliseconds.
     pub(crate) tolerance: f64,

@@ -23,10 +23,10 @@ pub(crate) enum Choice {
 }
 
 /// Why an instant has no place on the calendar, or a time on the wall no instant.
-pub(crate) type Refusal = &'static str;
+pub(crate) type Reason = &'static str;
 
-const TOO_FAR: Refusal = "expected an instant within 100,000,000 days of 1970";
-const AMBIGUOUS: Refusal =
+const TOO_FAR: Reason = "expected an instant within 100,000,000 days of 1970";
+const AMBIGUOUS: Reason =
     "expected a local time that the zone's clocks show once; 'disambiguation' may say 'earlier' or 'later'";
 
 impl Default for Clock {
@@ -42,7 +42,7 @@ impl Clock {
     }
 
     /// What the clock shows at an instant: milliseconds since it showed 1970-01-01T00:00:00.
-    pub(crate) fn wall(&self, instant: f64) -> Result<i64, Refusal> {
+    pub(crate) fn wall(&self, instant: f64) -> Result<i64, Reason> {
         if instant.abs() > INSTANT_MAX {
             return Err(TOO_FAR);
         }
@@ -54,7 +54,7 @@ impl Clock {
     }
 
     /// The instant at which the clock shows a time.
-    pub(crate) fn instant(&self, wall: i64) -> Result<f64, Refusal> {
+    pub(crate) fn instant(&self, wall: i64) -> Result<f64, Reason> {
         let wall_ms = Some(real(wall)).filter(|ms| ms.abs() <= INSTANT_MAX).ok_or(TOO_FAR)?;
         let instant = match self {
             Self::Offset(ms) => wall_ms - ms,

@@ -1,6 +1,6 @@
 //! Buckets: the boundaries that a width cuts time into, counted from an origin.
 
-use super::clock::{Clock, Refusal};
+use super::clock::{Clock, Reason};
 use crate::dates::{DAY_MS, Date, Duration, real, whole};
 
 /// The most months or days that a boundary is away from the origin: more than the calendar has.
@@ -80,18 +80,18 @@ pub(crate) struct Ladder {
     clock: Clock,
 }
 
-const OFF: Refusal = "expected buckets within the calendar, of the years −271821 to 275760";
+const OFF: Reason = "expected buckets within the calendar, of the years −271821 to 275760";
 
 impl Ladder {
     /// The boundaries so wide from an origin, which is the clock's own midnight of 1970-01-01 if none is given.
-    pub(crate) fn new(width: Width, origin: Option<f64>, clock: Clock) -> Result<Self, Refusal> {
+    pub(crate) fn new(width: Width, origin: Option<f64>, clock: Clock) -> Result<Self, Reason> {
         let origin = origin.map_or_else(|| clock.instant(0), Ok)?;
         let wall = if let Width::Fixed(_) = width { 0 } else { clock.wall(origin)? };
         Ok(Self { width, origin, anchor: Wall::new(wall), clock })
     }
 
     /// Where a bucket begins.
-    pub(crate) fn start(&self, index: f64) -> Result<f64, Refusal> {
+    pub(crate) fn start(&self, index: f64) -> Result<f64, Reason> {
         match self.width {
             Width::Fixed(ms) => Ok(self.origin + index * ms),
             Width::Months(_) | Width::Days(_) if index == 0.0 => Ok(self.origin),
@@ -103,7 +103,7 @@ impl Ladder {
     }
 
     /// The bucket that an instant falls in.
-    pub(crate) fn index(&self, at: f64) -> Result<f64, Refusal> {
+    pub(crate) fn index(&self, at: f64) -> Result<f64, Reason> {
         let mut index = match self.width {
             Width::Fixed(ms) => return Ok(((at - self.origin) / ms).floor()),
             Width::Months(amount) => {
@@ -128,13 +128,13 @@ impl Ladder {
     }
 
     /// Where the bucket begins that an instant falls in.
-    pub(crate) fn floor(&self, at: f64) -> Result<f64, Refusal> {
+    pub(crate) fn floor(&self, at: f64) -> Result<f64, Reason> {
         self.start(self.index(at)?)
     }
 }
 
 /// Where a window opens that is so wide and ends at an instant.
-pub(crate) fn window_start(width: Width, at: f64, clock: &Clock) -> Result<f64, Refusal> {
+pub(crate) fn window_start(width: Width, at: f64, clock: &Clock) -> Result<f64, Reason> {
     match width {
         Width::Fixed(ms) => Ok(at - ms),
         Width::Months(amount) | Width::Days(amount) => {

@@ -48,7 +48,7 @@ pub(crate) struct TimeBucket {
 
 /// How the readings of a bucket or a window become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aggregate {
+pub(crate) enum Summary {
     Sum,
     Mean,
     Min,
@@ -60,9 +60,9 @@ pub(crate) enum Aggregate {
 
 /// Where a row keeps something: the single steps of a path.
 #[derive(Debug)]
-pub(crate) struct Selector(pub(crate) Vec<Step>);
+pub(crate) struct Column(pub(crate) Vec<Step>);
 
-impl Selector {
+impl Column {
     pub(crate) fn member(name: &str) -> Self {
         Self(vec![Step::Name(MemberName::new(name))])
     }
@@ -75,8 +75,8 @@ impl Selector {
 /// Where the rows of a series keep their instants and readings.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    pub(crate) at: Selector,
-    pub(crate) value: Selector,
+    pub(crate) at: Column,
+    pub(crate) value: Column,
 }
 
 impl Columns {

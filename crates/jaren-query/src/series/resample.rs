@@ -1,8 +1,8 @@
 //! `$resample`: rows gathered in buckets of one width.
 
-use super::clock::Refusal;
+use super::clock::Reason;
 use super::ladder::Ladder;
-use super::{Aggregate, Bucket, Columns, Sample};
+use super::{Bucket, Columns, Sample, Summary};
 use crate::dates::real;
 
 /// The specification of a `$resample`.
@@ -10,7 +10,7 @@ use crate::dates::real;
 pub(crate) struct Resample {
     pub(crate) columns: Columns,
     pub(crate) ladder: Ladder,
-    pub(crate) aggregate: Aggregate,
+    pub(crate) aggregate: Summary,
     pub(crate) fill: Fill,
     /// The first instant that counts, and the first after those that do.
     pub(crate) start: Option<f64>,
@@ -33,13 +33,13 @@ pub(crate) enum Fill {
 /// Why rows have no buckets.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    Refused(Refusal),
+    Refused(Reason),
     /// More buckets without rows than may be made.
     TooMany,
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<Reason> for Failure {
+    fn from(refusal: Reason) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -74,7 +74,7 @@ pub(crate) fn resample(
     }
     filler.fill(index, limit)?;
     let mut buckets = filler.buckets;
-    if *aggregate != Aggregate::Count {
+    if *aggregate != Summary::Count {
         match fill {
             Fill::Carry => carry(&mut buckets),
             Fill::Linear => interpolate(&mut buckets),
@@ -97,7 +97,7 @@ impl Filler<'_> {
         if self.spec.fill == Fill::Omit {
             return Ok(());
         }
-        let zero = self.spec.fill == Fill::Zero || self.spec.aggregate == Aggregate::Count;
+        let zero = self.spec.fill == Fill::Zero || self.spec.aggregate == Summary::Count;
         loop {
             let at = self.spec.ladder.start(index)?;
             if at >= limit {
@@ -110,18 +110,18 @@ impl Filler<'_> {
     }
 }
 
-fn summary(samples: &[Sample], aggregate: Aggregate) -> Option<f64> {
+fn summary(samples: &[Sample], aggregate: Summary) -> Option<f64> {
     let mut values = samples.iter().filter_map(|sample| sample.value);
     let count = values.clone().count();
     match aggregate {
-        Aggregate::Count => Some(length(samples.len())),
+        Summary::Count => Some(length(samples.len())),
         _ if count == 0 => None,
-        Aggregate::Sum => Some(values.fold(0.0, |sum, value| sum + value)),
-        Aggregate::Mean => Some(values.fold(0.0, |sum, value| sum + value) / length(count)),
-        Aggregate::Min => values.reduce(|min, value| if value < min { value } else { min }),
-        Aggregate::Max => values.reduce(|max, value| if value > max { value } else { max }),
-        Aggregate::First => values.next(),
-        Aggregate::Last => values.next_back(),
+        Summary::Sum => Some(values.fold(0.0, |sum, value| sum + value)),
+        Summary::Mean => Some(values.fold(0.0, |sum, value| sum + value) / length(count)),
+        Summary::Min => values.reduce(|min, value| if value < min { value } else { min }),
+        Summary::Max => values.reduce(|max, value| if value > max { value } else { max }),
+        Summary::First => values.next(),
+        Summary::Last => values.next_back(),
     }
 }
 

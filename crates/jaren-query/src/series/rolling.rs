@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::clock::{Clock, Refusal};
+use super::clock::{Clock, Reason};
 use super::ladder::{Width, window_start};
 use super::resample::length;
-use super::{Aggregate, Bucket, Columns, Sample, same_instant};
+use super::{Bucket, Columns, Sample, Summary, same_instant};
 
 /// The specification of a `$rolling`.
 #[derive(Debug)]
@@ -13,14 +13,14 @@ pub(crate) struct Rolling {
     pub(crate) columns: Columns,
     pub(crate) width: Width,
     pub(crate) clock: Clock,
-    pub(crate) aggregate: Aggregate,
+    pub(crate) aggregate: Summary,
     /// How many rows a window must hold to have a value.
     pub(crate) min_periods: f64,
 }
 
 /// For each of the samples, which are in the order of their instants, the window that ends at its instant and includes it.
 /// Samples of one instant share a window.
-pub(crate) fn rolling(spec: &Rolling, samples: &[Sample]) -> Result<Vec<Bucket>, Refusal> {
+pub(crate) fn rolling(spec: &Rolling, samples: &[Sample]) -> Result<Vec<Bucket>, Reason> {
     let mut window = Window::new(spec.aggregate);
     let mut answers = Vec::with_capacity(samples.len());
     for group in samples.chunk_by(|a, b| same_instant(a.at, b.at)) {
@@ -38,7 +38,7 @@ pub(crate) fn rolling(spec: &Rolling, samples: &[Sample]) -> Result<Vec<Bucket>,
 
 /// A window with what its aggregate needs at hand.
 struct Window {
-    aggregate: Aggregate,
+    aggregate: Summary,
     samples: VecDeque<Sample>,
     /// The values that can still become the first, the last, the least or the greatest one, each with its number.
     candidates: VecDeque<(usize, f64)>,
@@ -49,7 +49,7 @@ struct Window {
 }
 
 impl Window {
-    fn new(aggregate: Aggregate) -> Self {
+    fn new(aggregate: Summary) -> Self {
         let (samples, candidates) = (VecDeque::new(), VecDeque::new());
         Self { aggregate, samples, candidates, oldest: 0, sum: 0.0, measured: 0 }
     }
@@ -76,24 +76,24 @@ impl Window {
         while self
             .candidates
             .pop_back_if(|(_, known)| match self.aggregate {
-                Aggregate::Min => *known >= value,
-                Aggregate::Max => *known <= value,
-                Aggregate::Last => true,
+                Summary::Min => *known >= value,
+                Summary::Max => *known <= value,
+                Summary::Last => true,
                 _ => false,
             })
             .is_some()
         {}
-        if !matches!(self.aggregate, Aggregate::Sum | Aggregate::Mean | Aggregate::Count) {
+        if !matches!(self.aggregate, Summary::Sum | Summary::Mean | Summary::Count) {
             self.candidates.push_back((number, value));
         }
     }
 
     fn value(&self) -> Option<f64> {
         match self.aggregate {
-            Aggregate::Count => Some(length(self.samples.len())),
+            Summary::Count => Some(length(self.samples.len())),
             _ if self.measured == 0 => None,
-            Aggregate::Sum => Some(self.sum),
-            Aggregate::Mean => Some(self.sum / length(self.measured)),
+            Summary::Sum => Some(self.sum),
+            Summary::Mean => Some(self.sum / length(self.measured)),
             _ => self.candidates.front().map(|(_, value)| *value),
         }
     }

@@ -2,8 +2,10 @@
 
 use jaren_json::{Value, value};
 
-/// How deep `GEOMETRYCOLLECTION`s may nest in a text.
-const COLLECTIONS_MAX: usize = 8;
+/// How deep `GEOMETRYCOLLECTION`s may nest in a text. The format names no bound, neither here nor for values; a text that
+/// nests deeper than this is no geometry that anybody drew, so `$geo-text` writes some texts that are not read again.
+const TEXT_COLLECTIONS_MAX: usize = 8;
+const _: () = assert!(TEXT_COLLECTIONS_MAX <= super::COLLECTIONS_MAX, "what is read can be written");
 
 /// The geometry that a text spells; none where it is not well formed.
 ///
@@ -11,7 +13,7 @@ const COLLECTIONS_MAX: usize = 8;
 pub(crate) fn read_wkt(text: &str) -> Option<Value> {
     let mut reader = Reader { text: text.as_bytes(), at: 0 };
     let starts = reader.text.first().is_some_and(u8::is_ascii_alphabetic);
-    let geometry = if starts { reader.geometry(COLLECTIONS_MAX) } else { None };
+    let geometry = if starts { reader.geometry(TEXT_COLLECTIONS_MAX) } else { None };
     geometry.filter(|_| reader.at == reader.text.len())
 }
 
