@@ -15,7 +15,7 @@ use std::task::Poll;
 
 use jaren::durable::{MemoryStorage, Storage};
 use jaren::engine::core::{RunError, SavePoint};
-use jaren::engine::port::{BoxFuture, Call, CheckpointStore, Outcome, StoreError, Workflows};
+use jaren::engine::port::{BoxFuture, Call, CheckpointStore, StoreError, Workflows};
 use jaren::engine::{CommitPolicy, Drive, Engine, Failure, RunView, Start, TaskContext, Tasks};
 use jaren::host::{ManualClock, Timestamp};
 use jaren::json::{ObjectBuilder, ReadOptions, Value, read, value};
@@ -167,8 +167,8 @@ async fn make(subject: &Subject, from: Option<&(usize, Value)>) -> Told {
         call.event = asked.get("event").cloned();
         ends.push(match workflows.run(call).await {
             Ok(ended) => {
-                let status = if ended.outcome == Outcome::Done { "done" } else { "waiting" };
-                value!({ "status": status, "result": (ended.result) })
+                let status = if ended.result.is_some() { "done" } else { "waiting" };
+                value!({ "status": status, "result": (ended.result.unwrap_or_default()) })
             }
             Err(error) => failed(&error),
         });

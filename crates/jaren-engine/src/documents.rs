@@ -41,8 +41,13 @@ pub(crate) const RECEIPT: Family = Family::new("jaren.run.receipt", 1).unkept();
 pub(crate) const STATUS_LABEL: &str = "status";
 pub(crate) const REVISION_LABEL: &str = "revision";
 
-/// The behaviour flags that this release knows. A flag pins how a run is replayed across releases; none is needed yet.
-const FLAGS_KNOWN: [&str; 0] = [];
+/// The number of the rules by which queries are evaluated. Inputs and guards of a run are evaluated again when it is
+/// resumed, and are not stored with their answers; so a release in which any query answers otherwise takes the next number
+/// for new runs, and evaluates those of this number as before or refuses them.
+pub(crate) const QUERIES: &str = "queries/1";
+
+/// The behaviour flags that this release knows. A flag pins how a run is replayed across releases.
+const FLAGS_KNOWN: [&str; 1] = [QUERIES];
 
 /// Where a run stands, as its session's label says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

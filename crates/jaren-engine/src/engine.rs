@@ -13,8 +13,8 @@ use jaren_json::{Str, Value};
 
 use crate::core::{CONCURRENCY, RunState};
 use crate::difference;
-use crate::documents::{Definition, RUN_KIND, SNAPSHOT};
-use crate::drive::{Attempts, CommitPolicy, Pilot};
+use crate::documents::{Definition, QUERIES, RUN_KIND, SNAPSHOT};
+use crate::drive::{CommitPolicy, Past, Pilot};
 use crate::error::EngineError;
 use crate::limits;
 use crate::load;
@@ -67,8 +67,8 @@ const COMPILED_MAX: usize = 16;
 
 impl Compiled {
     fn find(&self, document: &Value) -> Option<Workflow> {
-        let compiled = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |kept: &&(Value, Workflow)| kept.0.ptr_eq(document) || kept.0 == *document;
+        let compiled = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let same = |kept: &&(Value, Workflow)| is_same_text(&kept.0, document);
         compiled.iter().rev().find(same).map(|(_, workflow)| workflow.clone())
     }
 
@@ -79,6 +79,30 @@ impl Compiled {
         }
         compiled.push((document.clone(), workflow.clone()));
     }
+}
+
+/// Are two documents the same, also in the order of their members, by which ties are settled?
+fn is_same_text(one: &Value, other: &Value) -> bool {
+    let mut open = vec![(one, other)];
+    while let Some((one, other)) = open.pop() {
+        match (one, other) {
+            _ if one.ptr_eq(other) => {}
+            (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
+                open.extend(items.iter().zip(others.iter()));
+            }
+            (Value::Object(members), Value::Object(others)) if members.len() == others.len() => {
+                for ((name, member), (other_name, other)) in members.iter().zip(others.iter()) {
+                    if name != other_name {
+                        return false;
+                    }
+                    open.push((member, other));
+                }
+            }
+            _ if one == other => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 impl Clone for Compiled {
@@ -219,8 +243,8 @@ impl Engine {
             RunState::start(workflow, run, input.clone(), Some(now)).map_err(EngineError::of_start)?;
         let state = state.with_concurrency(inner.concurrency);
         let session = Session::create(inner.storage.clone(), session_id.clone(), RUN_KIND);
-        let mut pilot = Pilot::new(inner.clone(), run.clone(), session, state, None, Attempts::default());
-        let definition = Definition { document, attachment, flags: Vec::new() };
+        let mut pilot = Pilot::new(inner.clone(), run.clone(), session, state, None, Past::default());
+        let definition = Definition { document, attachment, flags: vec![QUERIES.into()] };
         if pilot.create(definition.to_value(), revision).await? {
             observe::started(run);
             return Ok(Run::created(self.clone(), run.clone(), definition.attachment, pilot));
@@ -323,5 +347,34 @@ impl fmt::Debug for Start {
             .field("revision", &self.document.get("revision"))
             .field("input", &format_args!("{}", self.input.kind()))
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jaren_json::value;
+
+    use super::*;
+
+    #[test]
+    fn documents_are_told_apart_by_the_order_of_their_members() {
+        let document = value!({ "a": [1, { "b": true, "c": "x" }], "d": null });
+        let copy = value!({ "a": [1, { "b": true, "c": "x" }], "d": null });
+        assert!(is_same_text(&document, &document) && is_same_text(&document, &copy));
+        for other in [
+            value!({ "a": [1, { "c": "x", "b": true }], "d": null }),
+            value!({ "d": null, "a": [1, { "b": true, "c": "x" }] }),
+            value!({ "a": [1, { "b": true, "c": "y" }], "d": null }),
+            value!({ "a": [1], "d": null }),
+        ] {
+            assert!(!is_same_text(&document, &other), "{other}");
+        }
+    }
+
+    #[test]
+    fn debug_has_no_input() {
+        let start = Start::new(value!({ "revision": "r/1" }), value!({ "card": "4711" })).with_id("r");
+        let shown = format!("{start:?}");
+        assert!(shown.contains("r/1") && !shown.contains("4711"), "{shown}");
     }
 }

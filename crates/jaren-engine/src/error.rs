@@ -131,8 +131,8 @@ impl EngineError {
         Self::new(ErrorKind::TooLarge, "JE0007", what)
     }
 
-    pub(crate) fn no_resource(task: &str, what: &str) -> Self {
-        Self::new(ErrorKind::Resource, "JE0009", format!("the task {task:?} cannot be run: {what}"))
+    pub(crate) fn no_resource(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Resource, "JE0009", what)
     }
 
     pub(crate) fn unfit(unfit: &Unfit) -> Self {

@@ -107,26 +107,51 @@ fn number_bytes(number: f64) -> usize {
     }
 }
 
-/// Every resource that a task of the workflow declares must be there.
-pub(crate) fn check_resources(
-    workflow: &Workflow,
+/// What stops a drive of these dataflows before it has done anything, if something does: what is wrong with how the tasks
+/// were registered, or the first resource that a task declares and nobody lends.
+pub(crate) fn unready<'a>(
+    dags: impl IntoIterator<Item = &'a Value>,
     tasks: &Tasks,
     resources: &Resources,
-) -> Result<(), EngineError> {
-    if !tasks.have_needs() {
-        return Ok(());
+) -> Option<Unready> {
+    if let Some(defect) = tasks.defect() {
+        return Some(Unready { code: "JE0005", what: defect.to_owned() });
     }
-    for (_, dag) in workflow.lowered().dags() {
+    if !tasks.have_needs() {
+        return None;
+    }
+    for dag in dags {
         let nodes = dag.get("nodes").and_then(Value::as_object);
         let nodes = nodes.into_iter().flat_map(|nodes| nodes.iter());
         for (name, node) in nodes.filter_map(|(_, node)| Some((node.get("run")?.as_str()?, node))) {
             let declared = node.get("version").and_then(Value::as_str);
             if let Some(need) = tasks.needs(name, declared).iter().find(|need| !resources.has(need)) {
-                return Err(EngineError::no_resource(name, &need.missing()));
+                let what = format!("the task {name:?} cannot be run: {}", need.missing());
+                return Some(Unready { code: "JE0009", what });
             }
         }
     }
-    Ok(())
+    None
+}
+
+/// Why a drive cannot begin.
+pub(crate) struct Unready {
+    pub(crate) code: &'static str,
+    pub(crate) what: String,
+}
+
+/// The same for a workflow.
+pub(crate) fn check_tasks(
+    workflow: &Workflow,
+    tasks: &Tasks,
+    resources: &Resources,
+) -> Result<(), EngineError> {
+    let dags = workflow.lowered().dags().iter().map(|(_, dag)| dag);
+    match unready(dags, tasks, resources) {
+        None => Ok(()),
+        Some(unready) if unready.code == "JE0009" => Err(EngineError::no_resource(unready.what)),
+        Some(unready) => Err(EngineError::invalid(unready.what)),
+    }
 }
 
 #[cfg(test)]

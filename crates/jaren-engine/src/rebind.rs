@@ -148,7 +148,8 @@ impl Engine {
     /// limits, and work under way has the same input ([`Rebind::starting_over`]). What does not fit is an error of kind
     /// [`Unfit`](crate::ErrorKind::Unfit) (JE0010) that names the state, and nothing is changed.
     ///
-    /// A deadline counts as if the wait had been entered under the new document. Events in the inbox stay. Whoever drives
+    /// A deadline that the wait had keeps its beginning; one that only the new document has counts from the last event that
+    /// the wait has met, or from when it was entered. Events in the inbox stay. Whoever drives
     /// the run at the time is fenced; nothing is executed here.
     pub async fn rebind(&self, run: &str, rebind: Rebind) -> Result<Rebound, EngineError> {
         let rebound = self.rebind_run(run, &rebind).await.map_err(|error| error.of_run(run))?;

@@ -7,7 +7,7 @@ use jaren_json::{Str, Value};
 use tracing::Instrument;
 
 use crate::documents::{RunStatus, SNAPSHOT, STATUS_LABEL};
-use crate::drive::{Attempts, Drive, Pilot, Status};
+use crate::drive::{Drive, Past, Pilot, Status};
 use crate::engine::{Engine, session_id};
 use crate::error::EngineError;
 use crate::load::{self, Loaded};
@@ -22,7 +22,7 @@ pub struct Run {
     id: Str,
     is_new: bool,
     attachment: Value,
-    attempts: Attempts,
+    past: Past,
     hold: Hold,
 }
 
@@ -38,13 +38,13 @@ enum Hold {
 
 impl Run {
     pub(crate) fn created(engine: Engine, id: Str, attachment: Value, pilot: Pilot) -> Self {
-        let attempts = Attempts::default();
-        Run { engine, id, is_new: true, attachment, attempts, hold: Hold::Created(Box::new(pilot)) }
+        let past = pilot.past();
+        Run { engine, id, is_new: true, attachment, past, hold: Hold::Created(Box::new(pilot)) }
     }
 
     pub(crate) fn saved(engine: Engine, id: Str, session: Session) -> Self {
-        let (attachment, attempts) = (Value::Null, Attempts::default());
-        Run { engine, id, is_new: false, attachment, attempts, hold: Hold::Saved(Box::new(session)) }
+        let (attachment, past) = (Value::Null, Past::default());
+        Run { engine, id, is_new: false, attachment, past, hold: Hold::Saved(Box::new(session)) }
     }
 
     /// Reads a stored run as driving it will, so that what is wrong with it is told when it is opened.
@@ -110,6 +110,8 @@ impl Run {
                     Boarded::Ready(pilot) => pilot,
                 },
                 Hold::Lost => {
+                    // What a drive that was dropped had on its way is not somebody else's.
+                    self.past.flights.closed().await;
                     let opened =
                         Session::open(self.engine.inner.storage.clone(), session_id(&self.id)?).await;
                     let opened = opened.map_err(EngineError::of_storage)?;
@@ -124,7 +126,7 @@ impl Run {
             let ended = pilot.fly(&drive, span.clone()).instrument(span).await;
             let outrun = pilot.is_outrun();
             let (session, attempts) = pilot.into_parts();
-            self.attempts = attempts;
+            self.past.attempts = attempts;
             if let Some(session) = session {
                 self.hold = Hold::Saved(Box::new(session));
             }
@@ -145,8 +147,9 @@ impl Run {
         }
         let Loaded { state, .. } = load::load(&self.engine.inner, &mut session).await?;
         let durable = Some(state.snapshot().generation());
-        let (engine, attempts) = (self.engine.inner.clone(), std::mem::take(&mut self.attempts));
-        let pilot = Pilot::new(engine, self.id.clone(), session, state, durable, attempts);
+        let attempts = std::mem::take(&mut self.past.attempts);
+        let past = Past { attempts, flights: self.past.flights.clone() };
+        let pilot = Pilot::new(self.engine.inner.clone(), self.id.clone(), session, state, durable, past);
         Ok(Boarded::Ready(Box::new(pilot)))
     }
 }

@@ -21,7 +21,7 @@ pub(crate) async fn dag(width: u32) -> Result<(), Failed> {
     {
         let dags = &Dags::compile(&document, tasks(), None, None)?;
         let run = || async {
-            let call = DagCall { run: "run".to_owned(), input: Value::from(0), drive: Drive::new() };
+            let call = DagCall::new("run", Value::from(0));
             let result = dags.run(call).await?;
             result.as_f64().ok_or_else(|| Failed::from("the result is no number"))
         };

@@ -53,7 +53,8 @@ pub(crate) async fn resume(folder: &Path, steps: usize) -> Result<(), Failed> {
     let runs = (STEPS_MAX / steps).clamp(5, 20);
     let file = folder.join("resume.db");
     // Not synced at each commit, or the making of the long run would take minutes; reading it is the same.
-    let storage = || SqliteStorage::open_with(&file, SqliteOptions::new().with_durability(Durability::ProcessCrash));
+    let storage =
+        || SqliteStorage::open_with(&file, SqliteOptions::new().with_durability(Durability::ProcessCrash));
     let document = loops(steps);
     {
         let engine = Engine::new(Arc::new(storage()?), tasks());

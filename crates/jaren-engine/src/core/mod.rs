@@ -54,9 +54,10 @@ use crate::failure::Failure;
 
 /// What happened to a run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Input {
     /// A driver takes the run over. A fresh generation is claimed before anything else, so that whoever drove it
-    /// before can save nothing more (workflow §5). The first event of every attempt.
+    /// before can save nothing more (workflow §5). The first input of every drive.
     Begin,
     /// A task that was asked for ended. Ignored when its activation is over.
     Settled {
@@ -89,6 +90,7 @@ pub struct Arrival {
 
 /// What became of an arrival, at the save point that it is part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Consumed {
     /// The arrival.
     pub id: Str,
@@ -98,6 +100,7 @@ pub struct Consumed {
 
 /// One of the format's save points (workflow §5).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SavePoint {
     /// The state to save. Its generation is one more than the save point's before it.
     pub snapshot: Snapshot,
@@ -129,6 +132,7 @@ pub enum SaveCause {
 
 /// A task to start.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct StartTask {
     /// The generation that must be durable before the task may start.
     pub after: u64,
@@ -156,13 +160,14 @@ pub struct StartTask {
 
 /// One output of a step.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Output {
     /// To be made durable, in order.
     Save(SavePoint),
     /// To be started, once it may.
     Start(StartTask),
-    /// The wait failed over this arrival, so that the attempt ends here. It is gone with the failure, or it would fail
-    /// every further attempt.
+    /// The wait failed over this arrival, so that the drive ends here. It is gone with the failure, or it would fail
+    /// every further drive.
     Refused(Consumed),
     /// The tasks of this activation are not needed any more: cancel them.
     Abandon {
@@ -180,6 +185,7 @@ pub enum Output {
 
 /// Where a run stands after a step.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Phase {
     /// Tasks are being run.
     Working,
@@ -194,13 +200,14 @@ pub enum Phase {
     },
     /// It is done, with its result.
     Done(Value),
-    /// This attempt failed. What was saved stays; another attempt may go on from there.
+    /// The run failed. What was saved stays; another drive may go on from there.
     Failed(RunError),
 }
 
 /// The answer to an event.
 #[derive(Clone, Debug)]
 #[must_use = "what a step answers must be saved and done"]
+#[non_exhaustive]
 pub struct Step {
     /// In order.
     pub outputs: Vec<Output>,

@@ -16,7 +16,7 @@ pub enum NodeStatus {
     Error,
     /// It ended after another one had failed, or after the run was interrupted.
     Aborted,
-    /// Its value was saved by an earlier attempt and is used again.
+    /// Its value was saved by an earlier drive and is used again.
     Restored,
 }
 

@@ -68,6 +68,9 @@ impl RunState {
         let control = control.map_err(RunError::from_flow)?;
         let snapshot = Snapshot::checked(top.clone(), context, control, None, generation, status);
         let active = snapshot.active();
+        if pending.get("state").and_then(Value::as_str) != Some(&*active) {
+            return Err(malformed("the pending activation is of another state"));
+        }
         let activation = Activation { run, state: &active, visit: snapshot.visits(&active) };
         let input = activation.input(workflow, &snapshot)?;
         let pending = Pending::checked(workflow, &active, &pending.with("input", input));

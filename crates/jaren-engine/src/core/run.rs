@@ -47,7 +47,7 @@ pub struct RunState {
     running: Option<Running>,
     activations: u64,
     concurrency: NonZeroUsize,
-    /// An attempt has claimed the run; before, events only gather.
+    /// A drive has claimed the run; before, events only gather.
     begun: bool,
     /// The last time that was passed in: what waits are advanced to.
     now: Option<f64>,
@@ -118,7 +118,7 @@ impl RunState {
         &self.phase
     }
 
-    /// Has an attempt of this process claimed the run?
+    /// Has a drive of this process claimed the run?
     pub fn has_begun(&self) -> bool {
         self.begun
     }
@@ -180,7 +180,7 @@ impl RunState {
 
     /// Claims the run before anything else happens in it.
     fn begin(&mut self, now: Option<f64>, out: &mut Vec<Output>) -> Result<Phase, RunError> {
-        // An attempt that begins again, in the same process, starts its tasks again.
+        // A drive that begins again, in the same process, starts its tasks again.
         if let Some(running) = self.running.take() {
             out.push(Output::Abandon { activation: running.activation });
         }

@@ -37,7 +37,7 @@ pub(super) struct Cargo {
     pub(super) consumed: Vec<(Consumed, u64)>,
     /// The definition and the revision, at the start of a run.
     pub(super) definition: Option<(Value, String)>,
-    /// Why the attempt ends here.
+    /// Why the run fails here.
     pub(super) failure: Option<RunFailure>,
     pub(super) status: RunStatus,
     pub(super) at: Timestamp,

@@ -9,6 +9,7 @@ use jaren_durable::{BoxFuture, Session};
 use jaren_host::Timestamp;
 use jaren_json::{Str, Value};
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 use super::CommitPolicy;
 use super::cargo::{Cargo, Kept, Landed};
@@ -110,6 +111,8 @@ impl Staged {
 
 pub(super) struct Ledger {
     policy: CommitPolicy,
+    /// Each commit on its way holds a receiver, so that the run's handle can wait for those of a drive that was dropped.
+    pub(super) flights: watch::Sender<()>,
     /// Absent while a commit is in flight.
     pub(super) session: Option<Session>,
     pub(super) flight: Option<Flight>,
@@ -132,9 +135,16 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Over a session that holds the run at that generation, or is to be created.
-    pub(super) fn new(policy: CommitPolicy, session: Session, token: String, durable: Option<u64>) -> Self {
+    pub(super) fn new(
+        policy: CommitPolicy,
+        flights: watch::Sender<()>,
+        session: Session,
+        token: String,
+        durable: Option<u64>,
+    ) -> Self {
         Ledger {
             policy,
+            flights,
             session: Some(session),
             flight: None,
             token,
@@ -169,7 +179,7 @@ impl Ledger {
         self.refused = Some(consumed);
     }
 
-    /// The failure of the attempt; it is stored after all save points.
+    /// Why the run failed; it is stored after all save points.
     pub(super) fn tell(&mut self, failure: RunFailure) {
         self.untold = Some(failure);
     }
@@ -193,8 +203,10 @@ impl Ledger {
         }
         let Some(mut session) = self.session.take() else { return };
         let cargo = self.load(at);
+        let flying = self.flights.subscribe();
         self.flight = Some(Flight(Some(Box::pin(async move {
             let landed = cargo.commit(&mut session).await;
+            drop(flying);
             Box::new(Flown { session, cargo, landed })
         }))));
     }

@@ -11,7 +11,7 @@ use jaren_host::Timestamp;
 use jaren_json::{Str, Value};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::pilot::{Attempts, Pilot};
+pub(crate) use self::pilot::{Past, Pilot};
 use crate::core::Record;
 use crate::documents::RunFailure;
 use crate::resources::Resources;

@@ -1,10 +1,12 @@
-//! One attempt at a run: the loop between the core, the tasks, the clock and the store.
+//! One drive of a run: the loop between the core, the tasks, the clock and the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use jaren_durable::{Seq, Session, StorageError};
+use jaren_durable::{Retry, Seq, Session, StorageError};
 use jaren_json::{Str, Value};
+use tokio::sync::watch;
 use tracing::Span;
 
 use super::ledger::{Flight, Flown, Landing, Ledger, Lost};
@@ -21,6 +23,10 @@ use crate::numbers;
 use crate::observe::Teller;
 use crate::time;
 use crate::view;
+
+/// How often a parked drive looks at the store before it believes that it fails, and how long it pauses in between.
+const READS_MAX: u32 = 5;
+const READ_PAUSE: Duration = Duration::from_millis(200);
 
 /// What waits for a save point to be durable.
 enum Held {
@@ -52,6 +58,14 @@ impl Attempts {
     }
 }
 
+/// What a run's handle knows of its drives before.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    pub(crate) attempts: Attempts,
+    /// The commits of a drive that was dropped may still be on their way: each holds a receiver.
+    pub(crate) flights: watch::Sender<()>,
+}
+
 /// How far a drive is from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
@@ -63,7 +77,7 @@ enum Course {
     Aborting,
 }
 
-/// The driver of one attempt.
+/// The driver of one run.
 pub(crate) struct Pilot {
     engine: Arc<Inner>,
     run: Str,
@@ -120,9 +134,10 @@ impl Pilot {
         session: Session,
         state: RunState,
         durable: Option<u64>,
-        attempts: Attempts,
+        past: Past,
     ) -> Self {
-        let ledger = Ledger::new(engine.policy, session, engine.ids.mint("hold"), durable);
+        let Past { attempts, flights } = past;
+        let ledger = Ledger::new(engine.policy, flights, session, engine.ids.mint("hold"), durable);
         Pilot {
             engine,
             run,
@@ -200,7 +215,7 @@ impl Pilot {
         let teller = Teller::new(self.run.clone(), drive.observer.clone());
         self.watched = teller.is_watched();
         let resources = drive.resources.or(resources);
-        limits::check_resources(self.state.workflow(), tasks, &resources)?;
+        limits::check_tasks(self.state.workflow(), tasks, &resources)?;
         let (clock, random, grace) = (clock.clone(), random.clone(), *grace);
         self.lent = Arc::new(Lent { clock, random, grace, resources, teller, span });
         Ok(())
@@ -216,10 +231,7 @@ impl Pilot {
                 self.course = Course::Aborting;
                 self.crew.abort();
             }
-            Woken::Moved(moved) => {
-                moved.map_err(EngineError::of_storage)?;
-                self.look().await?;
-            }
+            Woken::Moved(moved) => self.news(moved).await?,
             Woken::Due if self.state.has_begun() => self.feed(Input::Due),
             Woken::Due => self.feed(Input::Begin),
         }
@@ -257,6 +269,11 @@ impl Pilot {
     /// to be loaded and claimed again.
     pub(crate) fn is_outrun(&self) -> bool {
         self.outrun
+    }
+
+    /// What the handle of a run that this drive created has to know of it.
+    pub(crate) fn past(&self) -> Past {
+        Past { attempts: Attempts::default(), flights: self.ledger.flights.clone() }
     }
 
     /// Gives the session back, unless it was lost with a commit.
@@ -343,9 +360,11 @@ impl Pilot {
     /// the task was asked to stop.
     fn settle(&mut self, ended: Ended) {
         let Ended { activation, node, id, state, visit, result, retries, ms } = ended;
-        self.attempts.retried(&id, retries);
-        let void =
-            !self.crew.is_live(activation) || self.broken.is_some() || (self.stopping && result.is_err());
+        let is_live = self.crew.is_live(activation);
+        if is_live {
+            self.attempts.retried(&id, retries);
+        }
+        let void = !is_live || self.broken.is_some() || (self.stopping && result.is_err());
         if void {
             let status = NodeStatus::Aborted;
             return self.tell(&Record::Node { state, visit, node: id, status, ms });
@@ -401,6 +420,27 @@ impl Pilot {
         Ok(news)
     }
 
+    /// Looks at what is new. A drive may be parked for days, so that it does not end with the first read that fails.
+    async fn news(&mut self, moved: Result<Seq, StorageError>) -> Result<(), EngineError> {
+        let mut looked = moved.map(drop).map_err(EngineError::of_storage);
+        for _ in 0..READS_MAX {
+            let pause = match looked.as_ref().map_err(EngineError::retry) {
+                Ok(()) => Duration::ZERO,
+                Err(Retry::Safe) => READ_PAUSE,
+                Err(Retry::AfterDelay(pause)) => pause,
+                Err(_) => break,
+            };
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            looked = self.look().await;
+            if looked.is_ok() {
+                break;
+            }
+        }
+        looked
+    }
+
     /// Somebody committed while the run rested here: events, or an engine that moved it on.
     async fn look(&mut self) -> Result<(), EngineError> {
         let Some(session) = self.ledger.session.as_mut() else { return Ok(()) };
@@ -416,6 +456,8 @@ impl Pilot {
         if matches!(moved_on.state.phase(), Phase::More) {
             return Err(EngineError::fenced()); // it is being worked on, or was left in the middle of it
         }
+        // It may be bound to another document.
+        limits::check_tasks(moved_on.state.workflow(), &self.engine.tasks, &self.lent.resources)?;
         self.state = moved_on.state;
         self.seen.clear();
         self.ledger.durable = Some(stored);

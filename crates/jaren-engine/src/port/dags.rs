@@ -7,7 +7,7 @@ use jaren_durable::BoxFuture;
 use jaren_flow::dag::{Dag, Node};
 use jaren_json::{Object, Report, Str, Value};
 
-use super::workflows::lent;
+use super::workflows::{lent, ready};
 use super::{StoreError, store_failed};
 use crate::attempt::Lent;
 use crate::core::dataflow::{DagRun, Surroundings, TaskCall};
@@ -46,6 +46,7 @@ pub trait DagStore: Send + Sync + 'static {
 
 /// One run of a dag.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct DagCall {
     /// The run's id; needed with a store.
     pub run: String,
@@ -55,9 +56,23 @@ pub struct DagCall {
     pub drive: Drive,
 }
 
+impl DagCall {
+    /// A call without a token and an observer.
+    pub fn new(run: impl Into<String>, input: Value) -> Self {
+        DagCall { run: run.into(), input, drive: Drive::new() }
+    }
+
+    /// The same with a token or an observer.
+    #[must_use]
+    pub fn with_drive(self, drive: Drive) -> Self {
+        DagCall { drive, ..self }
+    }
+}
+
 /// A compiled dag with its tasks and, if it keeps checkpoints, its store.
 pub struct Dags {
     dag: Dag,
+    document: Value,
     tasks: Tasks,
     store: Option<Arc<dyn DagStore>>,
     revision: Option<String>,
@@ -82,7 +97,7 @@ impl Dags {
         revision: Option<String>,
     ) -> Result<Self, Report> {
         let dag = Dag::compile(document, &tasks)?;
-        Ok(Dags { dag, tasks, store, revision })
+        Ok(Dags { dag, document: document.clone(), tasks, store, revision })
     }
 
     /// The compiled dag.
@@ -95,6 +110,7 @@ impl Dags {
         if call.drive.cancel.is_cancelled() {
             return Err(interrupted());
         }
+        ready([&self.document], &self.tasks, &call.drive)?;
         let identity = match (&self.revision, &self.store) {
             (Some(revision), Some(_)) => {
                 let identity = self.dag.identity(revision, &call.input);

@@ -4,7 +4,10 @@
 //! to a wait or to the end, with at most one event and an explicit time, and every save point is saved by itself.
 //! [`Dags`] runs a stand-alone dag, over a [`DagStore`] when it keeps checkpoints (dag §§7.6, 7.9).
 //!
-//! What a store of sessions adds (inbox, timers, one commit a step, the failure of the last attempt) is the
+//! Tasks run as they were registered, their time limits and pauses by the system's clock; one that is asked to stop has no
+//! grace.
+//!
+//! What a store of sessions adds (inbox, timers, one commit a step, the failure of the last drive) is the
 //! [`Engine`](crate::Engine)'s.
 
 mod dags;
@@ -12,7 +15,7 @@ mod workflows;
 
 pub use dags::{DagCall, DagStore, Dags};
 pub use jaren_durable::BoxFuture;
-pub use workflows::{Call, CheckpointStore, Ended, Outcome, Workflows};
+pub use workflows::{Call, CheckpointStore, Ended, Workflows};
 
 /// Why a store of the host's failed, in its own words.
 pub type StoreError = Box<dyn std::error::Error + Send + Sync>;

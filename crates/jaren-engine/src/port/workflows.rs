@@ -15,6 +15,7 @@ use crate::core::{
 };
 use crate::crew::{Crew, Ended as TaskEnded};
 use crate::drive::Drive;
+use crate::limits;
 use crate::observe::Teller;
 use crate::task::Tasks;
 
@@ -69,23 +70,12 @@ impl Call {
     }
 }
 
-/// Where a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The run waits.
-    Waiting,
-    /// The run is done.
-    Done,
-}
-
 /// What a call answers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Ended {
-    /// Waiting or done.
-    pub outcome: Outcome,
-    /// The run's result; null while it waits.
-    pub result: Value,
+    /// The run's result; none while it waits.
+    pub result: Option<Value>,
     /// The last snapshot.
     pub snapshot: Value,
     /// Its generation.
@@ -133,6 +123,8 @@ impl Workflows {
         if !named {
             return Err(RunError::new("JF2016", "an event needs a type that is not blank"));
         }
+        let dags = self.workflow.lowered().dags().iter().map(|(_, dag)| dag);
+        ready(dags, &self.tasks, &call.drive)?;
         let busy = Busy::new(&self.running, &call.run);
         let busy = busy.ok_or_else(|| RunError::new("JF2014", "the run is running already"))?;
         // Whatever it has to do, a call is not over before others of the same moment have been made.
@@ -176,6 +168,18 @@ impl Workflows {
 
 fn live(call: &Call) -> Result<(), RunError> {
     if call.drive.cancel.is_cancelled() { Err(interrupted()) } else { Ok(()) }
+}
+
+/// Told before anything is executed: what is wrong with how the tasks were registered, and which resource nobody lends.
+pub(super) fn ready<'a>(
+    dags: impl IntoIterator<Item = &'a Value>,
+    tasks: &Tasks,
+    drive: &Drive,
+) -> Result<(), RunError> {
+    match limits::unready(dags, tasks, &drive.resources) {
+        None => Ok(()),
+        Some(unready) => Err(RunError::new(unready.code, unready.what)),
+    }
 }
 
 /// What the tasks of one call are lent.
@@ -230,8 +234,8 @@ impl Turn<'_> {
             phase = match phase {
                 Phase::More => self.feed(Input::Continue, None).await?,
                 Phase::Working => self.join().await?,
-                Phase::Waiting { .. } => return Ok(self.ended(Outcome::Waiting, Value::Null)),
-                Phase::Done(result) => return Ok(self.ended(Outcome::Done, result)),
+                Phase::Waiting { .. } => return Ok(self.ended(None)),
+                Phase::Done(result) => return Ok(self.ended(Some(result))),
                 Phase::Failed(error) => return Err(error),
             };
         }
@@ -317,8 +321,8 @@ impl Turn<'_> {
         .in_state(state)
     }
 
-    fn ended(&self, outcome: Outcome, result: Value) -> Ended {
+    fn ended(&self, result: Option<Value>) -> Ended {
         let snapshot = self.state.snapshot();
-        Ended { outcome, result, snapshot: snapshot.to_value(), generation: snapshot.generation() }
+        Ended { result, snapshot: snapshot.to_value(), generation: snapshot.generation() }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use jaren_engine::{
-    CommitPolicy, Drive, Engine, ErrorKind, Event, Record, Rejection, RunStatus, Sent, Start, Status,
+    CommitPolicy, Drive, Engine, ErrorKind, Event, EventFate, Record, Rejection, RunStatus, Sent, Start,
+    Status,
 };
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
@@ -181,4 +182,39 @@ async fn an_event_that_breaks_a_guard_fails_one_drive_only() {
     assert_eq!((view.status, &*view.state), (RunStatus::Failed, "/states/begin"));
     assert_eq!(view.inbox.iter().map(|event| &*event.id).collect::<Vec<_>>(), ["good"]);
     assert_eq!(run.drive().await.unwrap(), done(value!(1)));
+}
+
+#[tokio::test]
+async fn the_fate_of_an_event_is_told() {
+    let world = World::new();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
+    let engine = world.engine();
+    let fate = async |id: &str| engine.event("r", id).await.unwrap();
+    for (id, payload) in [("no", value!(false)), ("yes", value!(true))] {
+        let _ = engine.send("r", event("ok", payload, id)).await.unwrap();
+        assert_eq!(fate(id).await, Some(EventFate::Waiting));
+    }
+    assert_eq!(drive(&engine).await, done(value!(3)));
+    assert_eq!((fate("no").await, fate("yes").await), (Some(EventFate::Ignored), Some(EventFate::Taken)));
+    assert_eq!(fate("never").await, None);
+}
+
+#[tokio::test]
+async fn an_inbox_that_is_full_takes_no_more_until_somebody_drives() {
+    let world = World::new();
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
+    let engine = world.engine();
+    // Nearly as large as an event may be: four of them have more than the inbox takes.
+    let large = Value::from("x".repeat((16 << 20) - 100).as_str());
+    let send = async |id: &str| engine.send("r", event("other", large.clone(), id)).await.unwrap();
+    for id in ["1", "2", "3", "4"] {
+        assert!(matches!(send(id).await, Sent::Stored { .. }));
+    }
+    let commits = world.view("r").await.commits;
+    assert_eq!(send("5").await, Sent::Rejected { id: "5".into(), reason: Rejection::Full });
+    assert_eq!(world.view("r").await.commits, commits, "nothing is written");
+    // The one that is there is known all the same.
+    assert_eq!(send("4").await, Sent::Repeated { id: "4".into() });
+    assert!(matches!(drive(&engine).await, Status::Waiting { .. }));
+    assert!(matches!(send("5").await, Sent::Stored { .. }), "the wait has ignored the rest");
 }

@@ -9,6 +9,7 @@ mod events;
 mod failures;
 mod interrupt;
 mod orders;
+mod ports;
 mod rebinding;
 mod resources;
 mod rivals;

@@ -342,3 +342,25 @@ async fn a_rebinding_whose_reply_is_lost_is_not_laid_over_a_later_one() {
     assert_eq!(view.rebinds.len(), 2);
     assert_eq!(view.rebinds[0], rebound);
 }
+
+/// A parked drive goes on with the new document, which may need what nobody lends.
+#[tokio::test(start_paused = true)]
+async fn a_parked_drive_asks_for_what_the_new_document_needs() {
+    struct Bank;
+    let world = World::new();
+    let tasks = || {
+        let mut tasks = world.tasks();
+        tasks
+            .add("pay", "1", async |_: TaskContext, (): (), input: f64| Ok::<f64, Failure>(input))
+            .needs::<Bank>();
+        tasks
+    };
+    let _ = world.run(&waiting(), value!(1)).await.unwrap();
+    let mut run = world.engine_with(tasks()).open("r").await.unwrap();
+    let parked = tokio::spawn(async move { run.drive().await });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let pays = revised(&waiting(), |states| states.with("after", work("pay", "end")));
+    world.engine_with(tasks()).rebind("r", rebind(pays)).await.unwrap();
+    let error = parked.await.unwrap().unwrap_err();
+    assert_eq!(error.code(), "JE0009");
+}

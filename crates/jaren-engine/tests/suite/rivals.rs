@@ -36,9 +36,9 @@ async fn the_engine_that_lost_its_claim_commits_nothing_more() {
     assert_eq!((view.commits, view.result, view.failure), (commits, Some(value!(3)), None));
 }
 
-/// The tasks, of which `add` tells that it has begun, waits for a permit and adds 100.
-fn stalling(world: &World, begun: &Arc<Notify>) -> (Tasks, Arc<Semaphore>) {
-    let (mut tasks, go) = (world.tasks(), Arc::new(Semaphore::new(0)));
+/// The task `add`, which tells that it has begun, waits for a permit and adds 100.
+fn stalling(begun: &Arc<Notify>) -> (Tasks, Arc<Semaphore>) {
+    let (mut tasks, go) = (Tasks::new(), Arc::new(Semaphore::new(0)));
     let (telling, waits) = (begun.clone(), go.clone());
     tasks.add("add", "1", move |_: TaskContext, (): (), input: f64| {
         let (telling, waits) = (telling.clone(), waits.clone());
@@ -62,7 +62,7 @@ async fn gather() {
 async fn a_claim_that_the_old_holder_outruns_is_made_again() {
     let storage = failing();
     let (world, begun) = (World::over(storage.clone()), Arc::new(Notify::new()));
-    let (tasks, go) = stalling(&world, &begun);
+    let (tasks, go) = stalling(&begun);
     let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).with_id("r")).await.unwrap();
     let old = tokio::spawn(async move { run.drive().await });
     begun.notified().await;
@@ -84,7 +84,7 @@ async fn a_claim_that_the_old_holder_outruns_is_made_again() {
 async fn a_drive_that_was_dropped_in_a_commit_does_not_fence_the_next_one() {
     let storage = failing();
     let (world, begun) = (World::over(storage.clone()), Arc::new(Notify::new()));
-    let (tasks, go) = stalling(&world, &begun);
+    let (tasks, go) = stalling(&begun);
     let mut run = world.engine_with(tasks).start(Start::new(chain(3), value!(0)).with_id("r")).await.unwrap();
     go.add_permits(10);
     let held = storage.hold_groups().await;
@@ -100,10 +100,29 @@ async fn a_drive_that_was_dropped_in_a_commit_does_not_fence_the_next_one() {
 }
 
 #[tokio::test]
+async fn a_drive_that_was_dropped_in_its_claim_does_not_fence_the_next_one() {
+    let storage = failing();
+    let world = World::over(storage.clone());
+    let _ = world.engine().start(Start::new(chain(3), value!(0)).with_id("r")).await.unwrap();
+    let mut run = world.engine().open("r").await.unwrap();
+    let held = storage.hold_groups().await;
+    tokio::select! {
+        biased;
+        ended = run.drive() => panic!("its claim waits at the gate: {ended:?}"),
+        () = gather() => {}
+    }
+    // The next drive begins while the claim of the one before is still on its way.
+    let again = tokio::spawn(async move { run.drive().await });
+    gather().await;
+    drop(held);
+    assert_eq!(again.await.unwrap().unwrap(), done(value!(3)));
+}
+
+#[tokio::test]
 async fn an_event_of_another_engine_does_not_disturb_the_work() {
     let world = World::new();
     let sender = world.engine();
-    let mut tasks = world.tasks();
+    let mut tasks = Tasks::new();
     // Each step sends an event to its own run, from elsewhere, before it ends.
     tasks.add("add", "1", move |context: TaskContext, (): (), input: f64| {
         let sender = sender.clone();

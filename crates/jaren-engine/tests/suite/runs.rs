@@ -1,11 +1,13 @@
 //! Starting, opening, reading.
 
 use jaren_durable::{Session, SessionId, Singleton};
-use jaren_engine::{Drive, ErrorKind, RunStatus, RunView, RunsQuery, Start, Status, Tasks, runs};
+use jaren_engine::{
+    Drive, ErrorKind, Failure, RunStatus, RunView, RunsQuery, Start, Status, TaskContext, Tasks, runs,
+};
 use jaren_host::Timestamp;
 use jaren_json::{Value, value};
 
-use crate::support::{World, chain, done, waiting};
+use crate::support::{World, chain, done, fork, waiting};
 
 #[tokio::test]
 async fn the_same_start_is_the_same_run() {
@@ -57,9 +59,7 @@ async fn a_run_opens_only_with_its_tasks_but_when_it_is_done() {
     let missing = world.engine_with(Tasks::new()).open("r").await.unwrap_err();
     assert_eq!((missing.kind(), missing.code()), (ErrorKind::Document, "JF0018"));
     let mut other = Tasks::new();
-    other.add("add", "2", async |_: jaren_engine::TaskContext, (): (), input: f64| {
-        Ok::<_, jaren_engine::Failure>(input)
-    });
+    other.add("add", "2", async |_: TaskContext, (): (), input: f64| Ok::<_, Failure>(input));
     let other = world.engine_with(other).open("r").await.unwrap_err();
     assert_eq!((other.kind(), other.code()), (ErrorKind::Document, "JF0019"));
     assert!(other.to_string().contains("version '1'") && other.to_string().contains("'2'"), "{other}");
@@ -138,9 +138,7 @@ async fn a_task_version_that_changed_inside_a_task_is_told_with_both() {
     let with = |version: &str| {
         let mut tasks = Tasks::new();
         let nested = [("inner".to_owned(), version.to_owned())].into();
-        tasks.add_nested("add", "1", nested, async |_: jaren_engine::TaskContext, _: Value, input: Value| {
-            Ok(input)
-        });
+        tasks.add_nested("add", "1", nested, async |_: TaskContext, _: Value, input: Value| Ok(input));
         world.engine_with(tasks)
     };
     with("1").start(Start::new(chain(1), value!(1)).with_id("r")).await.unwrap();
@@ -168,7 +166,7 @@ async fn a_view_tells_everything() {
     assert_eq!((view.visits, view.input, view.data, view.result), (visits, value!(1), value!(2), None));
     assert_eq!(view.results.get("/states/begin"), Some(&value!(2)));
     assert_eq!((view.document, view.attachment), (waiting(), value!({ "tasks": "tasks.toml" })));
-    assert_eq!((view.failure, view.inbox, view.flags), (None, vec![], vec![]));
+    assert_eq!((view.failure, view.inbox, view.flags), (None, vec![], vec!["queries/1".into()]));
     assert_eq!(view.snapshot.get("format"), Some(&value!("jaren-workflow-run/0.1")));
     assert_eq!(view.snapshot.get("generation").and_then(Value::as_u64), Some(view.generation));
 }
@@ -193,4 +191,51 @@ async fn runs_are_listed_by_status_in_pages() {
     let (first, next) = list(RunsQuery::new().with_limit(3)).await;
     assert_eq!(first, ["r0", "r1", "r2"]);
     assert_eq!(list(RunsQuery::new().after(next.unwrap())).await, (vec!["r3".into(), "r4".into()], None));
+}
+
+/// A task that is composed of tasks makes their versions a part of the identity; a reader has none of them.
+#[tokio::test]
+async fn what_runs_a_composed_task_is_published_without_it() {
+    let world = World::new();
+    let mut tasks = Tasks::new();
+    let nested = std::collections::BTreeMap::from([("fetch".to_owned(), "7".to_owned())]);
+    tasks.add_nested("add", "1", nested, async |_: TaskContext, _: Value, _: Value| {
+        Err::<Value, _>(Failure::new("not today"))
+    });
+    let mut run = world.engine_with(tasks).start(Start::new(chain(1), value!(1)).with_id("r")).await.unwrap();
+    assert!(matches!(run.drive().await.unwrap(), Status::Failed { .. }));
+    let published = world.view("r").await.published().unwrap();
+    let versions = published.get("identity").unwrap().get("taskVersions").unwrap();
+    assert_eq!(versions, &value!({ "/states/begin/task": "1", "/states/begin/task/fetch": "7" }));
+    assert!(published.get("pending").unwrap().get("identity").unwrap().as_object().is_some());
+}
+
+#[tokio::test]
+async fn a_snapshot_whose_work_is_of_another_state_is_not_believed() {
+    let world = World::new();
+    let mut run =
+        world.engine().start(Start::new(fork("add", "fail"), value!(1)).with_id("r")).await.unwrap();
+    assert!(matches!(run.drive().await.unwrap(), Status::Failed { .. }));
+    let id = SessionId::new("r").unwrap();
+    let mut session = Session::open(world.storage.clone(), id).await.unwrap().unwrap();
+    let snapshot = Singleton::new("jaren.run.snapshot", 1);
+    let stored = session.document(&snapshot).await.unwrap().unwrap();
+    let pending = stored.get("pending").unwrap().as_object().unwrap();
+    let mut draft = session.draft();
+    let other = pending.with("state", "/states/end");
+    draft.put(&snapshot, Value::Object(stored.as_object().unwrap().with("pending", Value::Object(other))));
+    session.commit(draft).await.unwrap();
+    let error = world.engine().open("r").await.unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Unreadable, "JF2016"));
+    assert!(error.to_string().contains("of another state"), "{error}");
+}
+
+#[tokio::test]
+async fn a_view_prints_no_values() {
+    let world = World::new();
+    let _ = world.run(&waiting(), value!(4711)).await.unwrap();
+    let event = jaren_engine::Event::new("ok", value!({ "card": "4242" }));
+    let _ = world.engine().send("r", event).await.unwrap();
+    let shown = format!("{:?}", world.view("r").await);
+    assert!(shown.contains("/states/wait") && !shown.contains("4711") && !shown.contains("4242"), "{shown}");
 }

@@ -70,7 +70,7 @@ impl Runs<'_> {
         let id = run.get("runId").and_then(Value::as_str).unwrap_or("run-1").to_owned();
         let input = run.get("input").cloned().unwrap_or_default();
         let drive = Drive::new().with_cancel(cancel).with_observer(observer);
-        let ended = self.dags.run(DagCall { run: id, input, drive }).await;
+        let ended = self.dags.run(DagCall::new(id, input).with_drive(drive)).await;
         let records = std::mem::take(&mut *locked(&records));
         self.compare(run, &ended.map_err(|error| errors::run(&error)), records)
     }

@@ -6,7 +6,7 @@ mod store;
 use std::sync::{Arc, Mutex};
 
 use jaren_engine::core::RunError;
-use jaren_engine::port::{Call, CheckpointStore, Ended, Outcome as EndedAs, Workflows};
+use jaren_engine::port::{Call, CheckpointStore, Ended, Workflows};
 use jaren_engine::{Drive, Record};
 use jaren_flow::workflow::lower;
 use jaren_json::{Array, Object, ObjectBuilder, Value, value};
@@ -108,8 +108,8 @@ fn ended_value(ended: Result<Ended, RunError>) -> ObjectBuilder {
     let mut members = ObjectBuilder::new();
     match ended {
         Ok(ended) => {
-            members.insert("status", if ended.outcome == EndedAs::Done { "done" } else { "waiting" });
-            members.insert("result", ended.result);
+            members.insert("status", if ended.result.is_some() { "done" } else { "waiting" });
+            members.insert("result", ended.result.unwrap_or_default());
             members.insert("generation", count(ended.generation));
             members.insert("snapshot", ended.snapshot);
         }
