@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jaren_durable::{Batch, Outcome, StorageError};
-use jaren_engine::{EngineError, Failure, Sent, Status};
+use jaren_engine::{EngineError, Failure, Rebound, Sent, Status};
 use jaren_json::Value;
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 
 use crate::dice::Dice;
+use crate::document::Edition;
 
 /// What the store answers to a group.
 pub(crate) type Answer = Result<Vec<Outcome>, StorageError>;
@@ -26,7 +27,14 @@ pub(crate) enum Item {
     /// A read.
     Read { tx: Sender<()> },
     /// A task.
-    Task { task: Task, tx: Sender<Result<Value, Failure>> },
+    Task { task: Task, tx: Sender<Ending> },
+}
+
+/// How a handler ends.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    Answers(Result<Value, Failure>),
+    Panics,
 }
 
 /// A task that was started.
@@ -52,6 +60,10 @@ pub(crate) enum News {
     Sent { run: usize, id: String, ended: Result<Sent, EngineError> },
     /// A start with another input ended.
     Probed(Life, usize, Result<(), EngineError>),
+    /// A rebinding ended; `actor` is its alone.
+    Rebound { run: usize, actor: String, edition: Edition, over: bool, ended: Result<Rebound, EngineError> },
+    /// What only who was there can know: a law of this run is broken.
+    Broken(usize, String),
 }
 
 #[derive(Debug)]

@@ -16,14 +16,37 @@ pub(crate) const FAIL: &str = "fail";
 /// The version at which documents name both.
 pub(crate) const VERSION: &str = "1";
 
+/// Which of the documents of a plan: they differ in what their tasks are given. A run begins with the first.
+pub(crate) type Edition = u64;
+/// How many there are.
+pub(crate) const EDITIONS: Edition = 3;
+
 /// The document.
-pub(crate) fn document(plan: &[Part]) -> Value {
-    let mut states = ObjectBuilder::new();
-    write(plan, "/states", "end", &mut states);
-    states.insert("end", value!({ "final": true }));
-    value!({
-        "$workflow": "0.2", "revision": "sim/1", "initial": (entry_or(plan, "end")), "states": (states.build())
-    })
+pub(crate) fn document(plan: &[Part], edition: Edition) -> Value {
+    let mut states = States { edition, built: ObjectBuilder::new() };
+    states.write(plan, "/states", "end");
+    states.built.insert("end", value!({ "final": true }));
+    let revision = format!("{REVISION}{edition}");
+    let states = states.built.build();
+    value!({ "$workflow": "0.2", "revision": revision, "initial": (entry_or(plan, "end")), "states": states })
+}
+
+/// What revisions begin with; the edition follows.
+pub(crate) const REVISION: &str = "sim/";
+
+/// The edition that a run is bound to, by the snapshot's identity, which has the document's canonical text.
+pub(crate) fn edition_of(snapshot: &Value) -> Option<Edition> {
+    let document = snapshot.get("identity")?.get("document")?.as_str()?;
+    let (_, after) = document.split_once(&format!(r#""revision":"{REVISION}"#))?;
+    after.split_once('"')?.0.parse().ok()
+}
+
+/// Members that a document gives, with its edition from the second on.
+pub(crate) fn edited(members: Value, edition: Edition) -> Value {
+    match members {
+        Value::Object(members) if edition > 0 => Value::Object(members.with("edition", number(edition))),
+        members => members,
+    }
 }
 
 /// The name of the state that a part begins with.
@@ -44,81 +67,95 @@ pub(crate) fn entry_or(parts: &[Part], exit: &str) -> String {
     parts.first().map_or_else(|| exit.to_owned(), entry)
 }
 
-fn write(parts: &[Part], prefix: &str, exit: &str, states: &mut ObjectBuilder) {
-    for (index, part) in parts.iter().enumerate() {
-        let next = entry_or(parts.get(index + 1..).unwrap_or_default(), exit);
-        write_part(part, prefix, &next, states);
-    }
+/// The states of one document, as they are written.
+struct States {
+    edition: Edition,
+    built: ObjectBuilder,
 }
 
-fn write_part(part: &Part, prefix: &str, next: &str, states: &mut ObjectBuilder) {
-    let id = part.id;
-    let begin = entry(part);
-    match &part.form {
-        Form::Work => states.insert(begin, work(id, next)),
-        Form::Fan(nodes) => {
-            states.insert(begin, value!({ "work": { "dag": (fan(id, nodes)) }, "then": next }));
+impl States {
+    fn write(&mut self, parts: &[Part], prefix: &str, exit: &str) {
+        for (index, part) in parts.iter().enumerate() {
+            let next = entry_or(parts.get(index + 1..).unwrap_or_default(), exit);
+            self.part(part, prefix, &next);
         }
-        Form::Choice { even, odd } => {
-            states.insert(begin, work(id, &format!("c{id}")));
-            let guard = value!({ "$eq": [{ "$mod": ["$.context.data", 2] }, 0] });
-            let choice = value!({
-                "choose": [{ "guard": guard, "to": (entry_or(even, next)) }], "otherwise": (entry_or(odd, next))
-            });
-            states.insert(format!("c{id}"), choice);
-            write(even, prefix, next, states);
-            write(odd, prefix, next, states);
-        }
-        Form::Wait { other, after } => {
-            write_wait(id, *other, *after, states);
-            for exit in ["go", "other", "late"] {
-                let is_there = match exit {
-                    "go" => true,
-                    "other" => *other,
-                    _ => after.is_some(),
-                };
-                if is_there {
-                    states.insert(format!("h{id}-{exit}"), marker(id, exit, next));
+    }
+
+    fn part(&mut self, part: &Part, prefix: &str, next: &str) {
+        let (id, edition) = (part.id, self.edition);
+        let states = &mut self.built;
+        let begin = entry(part);
+        match &part.form {
+            Form::Work => states.insert(begin, work(id, edition, next)),
+            Form::Fan(nodes) => {
+                states.insert(begin, value!({ "work": { "dag": (fan(id, edition, nodes)) }, "then": next }));
+            }
+            Form::Choice { even, odd } => {
+                states.insert(begin, work(id, edition, &format!("c{id}")));
+                let guard = value!({ "$eq": [{ "$mod": ["$.context.data", 2] }, 0] });
+                let choice = value!({
+                    "choose": [{ "guard": guard, "to": (entry_or(even, next)) }], "otherwise": (entry_or(odd, next))
+                });
+                states.insert(format!("c{id}"), choice);
+                self.write(even, prefix, next);
+                self.write(odd, prefix, next);
+            }
+            Form::Wait { other, after } => {
+                write_wait(id, *other, *after, states);
+                for exit in ["go", "other", "late"] {
+                    let is_there = match exit {
+                        "go" => true,
+                        "other" => *other,
+                        _ => after.is_some(),
+                    };
+                    if is_there {
+                        states.insert(format!("h{id}-{exit}"), marker(id, edition, exit, next));
+                    }
                 }
             }
-        }
-        Form::Delay(ms) => {
-            states.insert(begin, value!({ "on": [], "after": { "ms": (f64::from(*ms)), "to": next } }));
-        }
-        Form::Flow(inner) => {
-            let mut nested = ObjectBuilder::new();
-            write(inner, &format!("{prefix}/{begin}/flow/states"), "end", &mut nested);
-            nested.insert("end", value!({ "final": true }));
-            let flow = value!({ "initial": (entry_or(inner, "end")), "states": (nested.build()) });
-            states.insert(begin, value!({ "flow": flow, "then": next }));
-        }
-        Form::Loop { body, times, limit } => {
-            let count = format!("l{id}");
-            write(body, prefix, &count, states);
-            let visits = format!("$.context.visits['{prefix}/{count}']");
-            let again = value!({ "$lt": [visits, (number(*times))] });
-            let to = entry_or(body, next);
-            let choice = value!({
-                "choose": [{ "guard": again, "to": to }], "otherwise": next, "limit": (number(*limit))
-            });
-            states.insert(count, choice);
-        }
-        Form::Caught { fan } => {
-            let mut failing = if *fan {
-                value!({ "work": { "dag": (broken(id)) }, "then": next })
-            } else {
-                value!({ "work": { "task": FAIL, "version": VERSION }, "then": next })
-            };
-            if let Value::Object(members) = &failing {
-                failing = Value::Object(members.with("catch", format!("r{id}")));
+            Form::Delay(ms) => {
+                states.insert(begin, value!({ "on": [], "after": { "ms": (f64::from(*ms)), "to": next } }));
             }
-            states.insert(begin, failing);
-            let rescue = value!({
-                "work": { "task": MIX, "version": VERSION, "with": { "k": (number(id as u64)) } },
-                "input": "$.context.data.error.nodeId", "then": next
-            });
-            states.insert(format!("r{id}"), rescue);
+            Form::Flow(inner) => {
+                let mut nested = States { edition, built: ObjectBuilder::new() };
+                nested.write(inner, &format!("{prefix}/{begin}/flow/states"), "end");
+                nested.built.insert("end", value!({ "final": true }));
+                let flow = value!({ "initial": (entry_or(inner, "end")), "states": (nested.built.build()) });
+                states.insert(begin, value!({ "flow": flow, "then": next }));
+            }
+            Form::Loop { body, times, limit } => {
+                let count = format!("l{id}");
+                let visits = format!("$.context.visits['{prefix}/{count}']");
+                let again = value!({ "$lt": [visits, (number(*times))] });
+                let to = entry_or(body, next);
+                let choice = value!({
+                    "choose": [{ "guard": again, "to": to }], "otherwise": next, "limit": (number(*limit))
+                });
+                states.insert(count.as_str(), choice);
+                self.write(body, prefix, &count);
+            }
+            Form::Caught { fan } => self.caught(id, *fan, begin, next),
         }
+    }
+
+    /// Work that fails, and the state that its failure leads to.
+    fn caught(&mut self, id: usize, fan: bool, begin: String, next: &str) {
+        let edition = self.edition;
+        let mut failing = if fan {
+            value!({ "work": { "dag": (broken(id, edition)) }, "then": next })
+        } else {
+            value!({ "work": { "task": FAIL, "version": VERSION }, "then": next })
+        };
+        if let Value::Object(members) = &failing {
+            failing = Value::Object(members.with("catch", format!("r{id}")));
+        }
+        self.built.insert(begin, failing);
+        let with = edited(value!({ "k": (number(id as u64)) }), edition);
+        let rescue = value!({
+            "work": { "task": MIX, "version": VERSION, "with": with },
+            "input": "$.context.data.error.nodeId", "then": next
+        });
+        self.built.insert(format!("r{id}"), rescue);
     }
 }
 
@@ -127,17 +164,18 @@ pub(crate) fn number(count: u64) -> Value {
     Value::Number(u32::try_from(count).map_or(0.0, f64::from))
 }
 
-fn work(id: usize, next: &str) -> Value {
-    let with = value!({ "k": (number(id as u64)) });
+fn work(id: usize, edition: Edition, next: &str) -> Value {
+    let with = edited(value!({ "k": (number(id as u64)) }), edition);
     value!({ "work": { "task": MIX, "version": VERSION, "with": with }, "then": next })
 }
 
-fn marker(id: usize, exit: &str, next: &str) -> Value {
+fn marker(id: usize, edition: Edition, exit: &str, next: &str) -> Value {
     let mut input: Object = [("data", Value::from("$.context.data"))].into_iter().collect();
     if exit != "late" {
         input = input.with("event", "$.context.event");
     }
-    let with = value!({ "at": (format!("h{id}-{exit}")) });
+    let with = edited(value!({ "at": (format!("h{id}-{exit}")) }), edition);
+    let input = edited(Value::Object(input), edition);
     value!({ "work": { "task": MIX, "version": VERSION, "with": with }, "input": input, "then": next })
 }
 
@@ -155,7 +193,7 @@ fn write_wait(id: usize, other: bool, after: Option<u32>, states: &mut ObjectBui
     states.insert(format!("h{id}"), Value::Object(wait));
 }
 
-fn fan(id: usize, nodes: &[Node]) -> Value {
+fn fan(id: usize, edition: Edition, nodes: &[Node]) -> Value {
     let mut built = ObjectBuilder::new();
     let mut edges = Vec::new();
     built.insert("in", value!({ "kind": "input" }));
@@ -169,7 +207,7 @@ fn fan(id: usize, nodes: &[Node]) -> Value {
             edges.push(value!({ "from": (&from), "to": (&name), "port": (&from) }));
         }
         let body = if node.task {
-            let with = value!({ "k": (number((id * 10 + index) as u64)) });
+            let with = edited(value!({ "k": (number((id * 10 + index) as u64)) }), edition);
             value!({ "kind": "task", "run": MIX, "version": VERSION, "with": with, "checkpoint": (node.kept) })
         } else {
             let ports = node.from.iter().map(|from| Value::from(format!("$.{}", node_name(*from))));
@@ -184,9 +222,10 @@ fn fan(id: usize, nodes: &[Node]) -> Value {
 }
 
 /// A task that fails behind one that is kept, and another one beside them.
-fn broken(id: usize) -> Value {
+fn broken(id: usize, edition: Edition) -> Value {
+    let with = edited(value!({ "k": (number(id as u64)) }), edition);
     let kept = value!({
-        "kind": "task", "run": KEEP, "version": VERSION, "with": { "k": (number(id as u64)) }, "checkpoint": true
+        "kind": "task", "run": KEEP, "version": VERSION, "with": with, "checkpoint": true
     });
     value!({
         "$dag": "0.1",

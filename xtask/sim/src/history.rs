@@ -110,7 +110,8 @@ impl World {
             }
             18..20 => self.orphan().await?,
             20..23 if self.setting.control.is_some() => self.catch_up().await?,
-            23..45 => self.random_drive(index, run),
+            23..25 if self.with(Trouble::Rebinds) => self.rebind(index, run),
+            23..46 => self.random_drive(index, run),
             _ if pending > 0 => {
                 let which = self.dice.below(pending);
                 self.open(which).await?;
@@ -120,13 +121,14 @@ impl World {
         self.settle().await
     }
 
+    /// Nobody drives the run in that process.
+    fn is_idle(&self, index: usize, run: usize) -> bool {
+        let drives = self.processes.get(index).and_then(|process| process.drives.get(run));
+        drives.is_some_and(Option::is_none)
+    }
+
     fn random_drive(&mut self, index: usize, run: usize) {
-        let idle = self
-            .processes
-            .get(index)
-            .and_then(|process| process.drives.get(run))
-            .is_some_and(Option::is_none);
-        if !idle {
+        if !self.is_idle(index, run) {
             return;
         }
         let exists = self.judge.exists(run);
@@ -135,8 +137,14 @@ impl World {
         }
         let probes = exists && self.with(Trouble::Strangers) && self.dice.percent(3);
         let stays = self.dice.percent(60);
-        let manner =
-            Manner { start: !exists || self.dice.percent(30), stays, again: self.dice.below(3), probes };
+        let poor = self.with(Trouble::Failures) && self.dice.percent(2);
+        let start = !exists || self.dice.percent(30);
+        let manner = Manner { start, stays, again: self.dice.below(3), probes, poor };
+        let other = (run + 1) % self.runs();
+        let both = other != run && self.judge.exists(other) && self.is_idle(index, other);
+        if both && !probes && exists && self.dice.percent(20) {
+            return self.drive_both(index, [run, other], manner);
+        }
         self.drive(index, run, manner);
     }
 
@@ -243,7 +251,7 @@ impl World {
         };
         if !drives(self) {
             let start = !self.judge.exists(run);
-            self.drive(0, run, Manner { start, stays: self.parked, again: 0, probes: false });
+            self.drive(0, run, Manner { start, stays: self.parked, again: 0, probes: false, poor: false });
             self.settle().await?;
         }
         // A commit that waits before it is tried again leaves nothing pending for a moment.

@@ -6,13 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jaren_durable::{Batch, Family, MemoryStorage, Seq, Session, SessionId, Singleton, Write};
+use jaren_engine::core::RunState;
+use jaren_flow::workflow::Workflow;
 use jaren_json::Value;
 
 use crate::board::{Life, Task};
 use crate::causes::{Beside, Cause, Coverage, cause, rests_in};
-use crate::oracle::{self, Decision, End};
+use crate::document::{Edition, REVISION, document, edition_of};
+use crate::oracle::{self, Config, Decision, End};
 use crate::plan::Part;
-use crate::tasks::{run_name, run_number};
+use crate::tasks::{Declared, run_name, run_number};
 
 /// A law that was broken, in words.
 pub(crate) type Broken = String;
@@ -20,6 +23,7 @@ pub(crate) type Broken = String;
 const SNAPSHOT: Singleton = Singleton::new("jaren.run.snapshot", 1);
 const HOLDER: &str = "jaren.run.holder";
 const FAILURE: &str = "jaren.run.failure";
+const REBINDS: Singleton = Singleton::new("jaren.run.rebinds", 1);
 const INBOX: Family = Family::new("jaren.run.inbox", 1);
 const RECEIPT: Family = Family::new("jaren.run.receipt", 1);
 
@@ -32,8 +36,12 @@ pub(crate) struct Track {
     /// Reads what each commit changed.
     handle: Option<Session>,
     head: Seq,
-    /// Each snapshot that was stored, oldest first.
+    /// Each snapshot that was stored, oldest first, with all that a resume derives.
     snapshots: Vec<Value>,
+    /// The documents, compiled when they are first met.
+    workflows: BTreeMap<Edition, Workflow>,
+    /// Who bound it to another document, and what that led to.
+    rebinds: Vec<Bound>,
     last: Option<Cause>,
     /// Who claimed the run last, and how many claims there were.
     holder: Option<Life>,
@@ -53,12 +61,21 @@ pub(crate) struct Track {
     pub(crate) writes: u64,
 }
 
+/// A rebinding.
+#[derive(Debug, PartialEq, Eq)]
+struct Bound {
+    actor: String,
+    generation: u64,
+    edition: Edition,
+}
+
 /// What a commit wrote.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wrote {
     state: bool,
     claim: bool,
     events: bool,
+    rebinds: bool,
 }
 
 /// The judge of one history.
@@ -82,6 +99,8 @@ impl Judge {
             handle: None,
             head: Seq::ZERO,
             snapshots: Vec::new(),
+            workflows: BTreeMap::new(),
+            rebinds: Vec::new(),
             last: None,
             holder: None,
             attempts: 0,
@@ -105,6 +124,17 @@ impl Judge {
     /// The run is done, in the store.
     pub(crate) fn is_done(&self, run: usize) -> bool {
         self.runs.get(run).and_then(|track| track.snapshots.last()).is_some_and(laws::is_done)
+    }
+
+    /// The run was bound to another document, or to the same one again.
+    pub(crate) fn was_rebound(&self, run: usize) -> bool {
+        self.runs.get(run).is_some_and(|track| !track.rebinds.is_empty())
+    }
+
+    /// The store tells of this rebinding.
+    pub(crate) fn has_rebound(&self, run: usize, actor: &str, generation: u64, edition: Edition) -> bool {
+        let bound = Bound { actor: actor.to_owned(), generation, edition };
+        self.runs.get(run).is_some_and(|track| track.rebinds.contains(&bound))
     }
 
     /// This life claimed the run last.
@@ -132,6 +162,7 @@ impl Judge {
                 match address.kind() {
                     HOLDER => wrote.claim = true,
                     FAILURE => wrote.state = true,
+                    kind if kind == REBINDS.kind() => wrote.rebinds = true,
                     kind if kind == SNAPSHOT.kind() => wrote.state = true,
                     _ => wrote.events = true,
                 }
@@ -157,7 +188,9 @@ impl Judge {
             return Err("a settled run changed".to_owned());
         }
         track.head = head;
-        if wrote.claim {
+        if wrote.rebinds {
+            track.holder = None; // whoever drives it, claims it anew
+        } else if wrote.claim {
             track.holder = Some(life);
         } else if wrote.state && track.holder != Some(life) {
             return Err(format!("life {life} committed, though {:?} has the claim", track.holder));
@@ -166,6 +199,8 @@ impl Judge {
         let Some(handle) = &mut track.handle else { return Ok(()) };
         let snapshot = handle.document(&SNAPSHOT).await.map_err(unreadable)?;
         let Some(snapshot) = snapshot else { return Err("it has no snapshot".to_owned()) };
+        let snapshot = track.published(&snapshot)?;
+        let Some(handle) = &mut track.handle else { return Ok(()) };
         laws::label(handle.label("status"), &snapshot)?;
         let failed = handle.label("status") == Some("failed");
         if wrote.events {
@@ -176,6 +211,11 @@ impl Judge {
         self.digest = self.digest.rotate_left(5) ^ (head.get() << 8) ^ laws::generation(&snapshot);
         if wrote.state || wrote.claim {
             track.writes += 1;
+        }
+        if wrote.rebinds {
+            return track.rebound(snapshot).await;
+        }
+        if wrote.state || wrote.claim {
             track.saved(snapshot, beside, &mut self.coverage)?;
         }
         if wrote.claim {
@@ -231,10 +271,13 @@ impl Judge {
     /// The run's end, and everything that was stored on the way, against the second reading.
     pub(crate) fn settle(&self, run: usize) -> Result<(), Broken> {
         let Some(track) = self.runs.get(run) else { return Ok(()) };
-        let (configs, end) = oracle::read(&track.plan, &track.input, &track.decisions);
+        let (configs, end) = track.read(None);
         for snapshot in &track.snapshots {
-            laws::agrees(snapshot, &configs, &track.input)
-                .map_err(|broken| format!("generation {}: {broken}", laws::generation(snapshot)))?;
+            let told = |broken| format!("generation {}: {broken}", laws::generation(snapshot));
+            let place = (laws::entered(snapshot), edition_of(snapshot).unwrap_or_default());
+            // Work that went on under another document than the one that it was saved under.
+            let earlier = (place.1 != track.edition_after(place.0)).then(|| track.read(Some(place)).0);
+            laws::agrees(snapshot, earlier.as_ref().unwrap_or(&configs), &track.input).map_err(told)?;
         }
         let last = track.snapshots.last();
         match (&end, last.is_some_and(laws::is_done)) {
@@ -246,6 +289,62 @@ impl Judge {
 }
 
 impl Track {
+    /// The stored snapshot with what a resume derives from it.
+    fn published(&mut self, stored: &Value) -> Result<Value, Broken> {
+        let edition = edition_of(stored).ok_or("its identity names no edition of its document")?;
+        if !self.workflows.contains_key(&edition) {
+            let compiled = Workflow::compile(&document(&self.plan, edition), &Declared);
+            self.workflows.insert(edition, compiled.map_err(|report| report.to_string())?);
+        }
+        let Some(workflow) = self.workflows.get(&edition) else {
+            return Err("it has no document".to_owned());
+        };
+        RunState::publish(workflow, self.session.as_str(), stored)
+            .map_err(|error| format!("what it saved cannot be resumed: {error}"))
+    }
+
+    /// The second reading, as the run was bound; or bound to another edition in that place.
+    fn read(&self, instead: Option<(u64, Edition)>) -> (Vec<Config>, End) {
+        let edition = |entered| match instead {
+            Some((there, edition)) if there == entered => edition,
+            _ => self.edition_after(entered),
+        };
+        oracle::read(&self.plan, &self.input, &self.decisions, &edition)
+    }
+
+    /// The edition that the run was bound to when it left the place before which so many states had been entered: no
+    /// rebinding enters one.
+    fn edition_after(&self, entered: u64) -> Edition {
+        let from = self.snapshots.partition_point(|snapshot| laws::entered(snapshot) <= entered);
+        let left = self.snapshots.get(from).or_else(|| self.snapshots.last());
+        left.and_then(edition_of).unwrap_or_default()
+    }
+
+    /// A rebinding: one more in the list, by somebody who is not in it yet, and nothing but the document is another.
+    async fn rebound(&mut self, snapshot: Value) -> Result<(), Broken> {
+        let Some(handle) = &mut self.handle else { return Ok(()) };
+        let listed = handle.document(&REBINDS).await.map_err(unreadable)?.unwrap_or_default();
+        let listed: Vec<Bound> = listed.as_array().into_iter().flatten().filter_map(bound).collect();
+        let (Some((last, before)), Some(previous)) = (listed.split_last(), self.snapshots.last()) else {
+            return Err("a rebinding is not in the list of them".to_owned());
+        };
+        if before != self.rebinds.as_slice() {
+            return Err(format!("the list of rebindings was {:?}, and is {listed:?}", self.rebinds));
+        }
+        if before.iter().any(|bound| bound.actor == last.actor) {
+            return Err(format!("{} bound it twice", last.actor));
+        }
+        let bound_to = (laws::generation(&snapshot), edition_of(&snapshot));
+        if bound_to != (last.generation, Some(last.edition)) {
+            return Err(format!("{last:?} led to {bound_to:?}"));
+        }
+        laws::rebinds(previous, &snapshot)?;
+        self.rebinds = listed;
+        self.last = None;
+        self.snapshots.push(snapshot);
+        Ok(())
+    }
+
     /// What the inbox and the receipts say now. Answers how many receipts are new.
     async fn events(&mut self) -> Result<usize, Broken> {
         let Some(handle) = &mut self.handle else { return Ok(0) };
@@ -320,6 +419,16 @@ impl Track {
         told.sort_unstable();
         if took == told { Ok(()) } else { Err(format!("the events {took:?} moved it, and {told:?} say so")) }
     }
+}
+
+/// An entry of the list of rebindings.
+fn bound(entry: &Value) -> Option<Bound> {
+    let edition = entry.get("to")?.get("revision")?.as_str()?;
+    Some(Bound {
+        actor: entry.get("actor")?.as_str()?.to_owned(),
+        generation: entry.get("generation")?.as_u64()?,
+        edition: edition.strip_prefix(REVISION)?.parse().ok()?,
+    })
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Broken {

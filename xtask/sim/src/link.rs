@@ -24,11 +24,18 @@ pub(crate) enum Control {
     EarlyAcknowledgement,
     /// A saved run always seems to be of these tasks' versions.
     NoIdentityCheck,
+    /// Whoever resumes work derives another input than it was admitted with, as if a release had changed what queries
+    /// make.
+    OtherInput,
 }
 
 impl Control {
-    pub(crate) const ALL: [Control; 3] =
-        [Control::NoExpectedGeneration, Control::EarlyAcknowledgement, Control::NoIdentityCheck];
+    pub(crate) const ALL: [Control; 4] = [
+        Control::NoExpectedGeneration,
+        Control::EarlyAcknowledgement,
+        Control::NoIdentityCheck,
+        Control::OtherInput,
+    ];
 }
 
 /// A commit that is not made as it should be.
@@ -161,10 +168,14 @@ impl Link {
         at: At,
     ) -> Result<Option<StoredDocument>, StorageError> {
         let mut found = self.memory.document(session, address, at).await?;
-        if self.control == Some(Control::NoIdentityCheck)
-            && let Some(stored) = &mut found
-        {
-            stored.value = adapted(&stored.value, crate::tasks::inner_of(self.life));
+        if let Some(stored) = &mut found {
+            match self.control {
+                Some(Control::NoIdentityCheck) => {
+                    stored.value = adapted(&stored.value, crate::tasks::inner_of(self.life));
+                }
+                Some(Control::OtherInput) => stored.value = with_other_input(&stored.value),
+                _ => {}
+            }
         }
         Ok(found)
     }
@@ -195,6 +206,17 @@ fn adapted(value: &Value, inner: &str) -> Value {
         }
         other => other.clone(),
     }
+}
+
+/// A stored snapshot of pending work from whose context another input follows; anything else as it is.
+fn with_other_input(value: &Value) -> Value {
+    let pending = value.get("pending").is_some_and(|pending| !pending.is_null());
+    let (Some(snapshot), Some(context)) =
+        (value.as_object(), value.get("context").and_then(Value::as_object).filter(|_| pending))
+    else {
+        return value.clone();
+    };
+    Value::Object(snapshot.with("context", Value::Object(context.with("data", "another"))))
 }
 
 type Reading<'a, T> = BoxFuture<'a, Result<T, StorageError>>;

@@ -4,7 +4,7 @@
 
 use jaren_json::{Object, Value, value};
 
-use crate::document::{entry, mix, node_name, number};
+use crate::document::{Edition, edited, entry, mix, node_name, number};
 use crate::plan::{Form, Node, Part};
 
 /// A place where control may rest, and all that a snapshot saved there may say.
@@ -53,13 +53,21 @@ pub(crate) enum End {
     Impossible(String),
 }
 
-/// Reads a plan.
-pub(crate) fn read(plan: &[Part], input: &Value, decisions: &[Decision]) -> (Vec<Config>, End) {
+/// Reads a plan. `edition` tells which document the run was bound to when it left the place before which so many states
+/// had been entered.
+pub(crate) fn read(
+    plan: &[Part],
+    input: &Value,
+    decisions: &[Decision],
+    edition: &dyn Fn(u64) -> Edition,
+) -> (Vec<Config>, End) {
     let mut reading = Reading {
         data: input.clone(),
         event: Value::Null,
         visits: Object::default(),
         results: Object::default(),
+        entered: 0,
+        edition,
         decisions: decisions.iter(),
         configs: Vec::new(),
     };
@@ -79,6 +87,9 @@ struct Reading<'a> {
     event: Value,
     visits: Object,
     results: Object,
+    /// How many states have been entered.
+    entered: u64,
+    edition: &'a dyn Fn(u64) -> Edition,
     decisions: std::slice::Iter<'a, Decision>,
     configs: Vec<Config>,
 }
@@ -90,7 +101,13 @@ impl Reading<'_> {
             return Err(End::Limit);
         }
         self.visits = self.visits.with(state, number(visits));
+        self.entered += 1;
         Ok(())
+    }
+
+    /// What the document gives the state that was entered last.
+    fn edited(&self, members: Value) -> Value {
+        edited(members, (self.edition)(self.entered))
     }
 
     fn visits_of(&self, state: &str) -> u64 {
@@ -116,10 +133,10 @@ impl Reading<'_> {
         let id = part.id;
         let begin = format!("{prefix}/{}", entry(part));
         match &part.form {
-            Form::Work => self.work(&begin, &value!({ "k": (number(id as u64)) }), None),
+            Form::Work => self.work(&begin, value!({ "k": (number(id as u64)) }), None),
             Form::Fan(nodes) => self.fan(&begin, id, nodes),
             Form::Choice { even, odd } => {
-                self.work(&begin, &value!({ "k": (number(id as u64)) }), None)?;
+                self.work(&begin, value!({ "k": (number(id as u64)) }), None)?;
                 let choice = format!("{prefix}/c{id}");
                 self.enter(&choice, None)?;
                 self.rest(&choice, Rest::Choice);
@@ -154,11 +171,11 @@ impl Reading<'_> {
     }
 
     /// A work state of one task.
-    fn work(&mut self, state: &str, with: &Value, input: Option<Value>) -> Result<(), End> {
-        let input = input.unwrap_or_else(|| self.data.clone());
-        let result = mix(with, &input);
-        let kept = value!({ "task": (&result), "output": (&result) });
+    fn work(&mut self, state: &str, with: Value, input: Option<Value>) -> Result<(), End> {
         self.enter(state, None)?;
+        let input = input.map_or_else(|| self.data.clone(), |input| self.edited(input));
+        let result = mix(&self.edited(with), &input);
+        let kept = value!({ "task": (&result), "output": (&result) });
         self.ended(state, input, &kept, Some(result));
         Ok(())
     }
@@ -173,6 +190,7 @@ impl Reading<'_> {
     }
 
     fn fan(&mut self, state: &str, id: usize, nodes: &[Node]) -> Result<(), End> {
+        self.enter(state, None)?;
         let input = self.data.clone();
         let (mut values, mut kept) = (Object::default(), Object::default());
         for (index, node) in nodes.iter().enumerate() {
@@ -184,7 +202,8 @@ impl Reading<'_> {
                 named.map(|from| (from.clone(), values.get(&from).cloned().unwrap_or_default())).collect()
             };
             let value = if node.task {
-                mix(&value!({ "k": (number((id * 10 + index) as u64)) }), &Value::Object(ports))
+                let with = self.edited(value!({ "k": (number((id * 10 + index) as u64)) }));
+                mix(&with, &Value::Object(ports))
             } else {
                 Value::Number(ports.values().iter().filter_map(Value::as_f64).sum())
             };
@@ -194,7 +213,6 @@ impl Reading<'_> {
             values = values.with(name, value);
         }
         let result = Value::Object(values);
-        self.enter(state, None)?;
         self.ended(state, input, &Value::Object(kept.with("out", &result)), Some(result));
         Ok(())
     }
@@ -222,23 +240,23 @@ impl Reading<'_> {
             self.event = decision.event.clone();
         }
         let name = decision.marker.rsplit('/').next().unwrap_or_default();
-        self.work(&decision.marker, &value!({ "at": name }), Some(input))
+        self.work(&decision.marker, value!({ "at": name }), Some(input))
     }
 
     fn caught(&mut self, id: usize, fan: bool, prefix: &str, begin: &str) -> Result<(), End> {
         let input = self.data.clone();
         let k = value!({ "k": (number(id as u64)) });
+        self.enter(begin, None)?;
         let (node, kept) = if fan {
-            let kept = mix(&k, &input);
+            let kept = mix(&self.edited(k.clone()), &input);
             ("bad", value!({ "t0": (&kept), "t1": kept }))
         } else {
             ("task", value!({}))
         };
-        self.enter(begin, None)?;
         self.ended(begin, input, &kept, None);
         let message = format!("JF2006: node '{node}' failed: boom at /nodes/{node}");
         self.data = value!({ "error": { "code": "JF2006", "message": message, "nodeId": node } });
         self.results = self.results.with(begin, &self.data);
-        self.work(&format!("{prefix}/r{id}"), &k, Some(Value::from(node)))
+        self.work(&format!("{prefix}/r{id}"), k, Some(Value::from(node)))
     }
 }

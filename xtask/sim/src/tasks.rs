@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jaren_engine::{Failure, RetryPolicy, TaskContext, Tasks};
+use jaren_flow::{TaskEntry, TaskVersions};
 use jaren_json::{Value, value};
 use tokio::sync::oneshot;
 
-use crate::board::{Board, Item, Life, News, Task};
+use crate::board::{Board, Ending, Item, Life, News, Task};
 use crate::document::{FAIL, KEEP, MIX, VERSION, mix};
 
 /// The version of the task inside `mix` with which all runs begin.
@@ -39,6 +40,15 @@ pub(crate) fn inner_of(life: Life) -> &'static str {
     if is_other(life) { INNER_OTHER } else { INNER }
 }
 
+/// What a drive lends to its tasks.
+#[derive(Clone, Debug)]
+pub(crate) struct Lent {
+    pub(crate) life: Life,
+    pub(crate) run: usize,
+    /// Held by whoever may still use it.
+    pub(crate) _held: Arc<()>,
+}
+
 /// How a life runs its tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Care {
@@ -66,11 +76,26 @@ pub(crate) fn tasks(board: &Arc<Board>, life: Life, care: Care) -> Tasks {
             added = added.retry(RetryPolicy::times(care.retries).with_backoff(PAUSE, PAUSE_MAX));
         }
         if care.limited && name == MIX {
-            added.time_limit(LIMIT);
+            added = added.time_limit(LIMIT);
         }
+        added.needs::<Lent>();
     }
     tasks.add_value(FAIL, VERSION, handler(board, life, |_, _| Err(Failure::new("boom"))));
     tasks
+}
+
+/// The registry of a life that is no stranger, for whoever compiles without handlers.
+#[derive(Debug)]
+pub(crate) struct Declared;
+
+impl TaskVersions for Declared {
+    fn entry(&self, _: &str, _: Option<&str>) -> TaskEntry<'_> {
+        TaskEntry::Found
+    }
+
+    fn nested(&self, task: &str, _: Option<&str>) -> Box<dyn Iterator<Item = (&str, &str)> + '_> {
+        Box::new([("inner", INNER)].into_iter().filter(|_| task != FAIL).collect::<Vec<_>>().into_iter())
+    }
 }
 
 type Ended = Result<Value, Failure>;
@@ -88,16 +113,26 @@ where
             node: context.node.to_string(),
             answer: answer(&with, &input),
         };
+        let lent = context.resource::<Lent>().ok();
+        if lent.as_ref().is_none_or(|lent| (lent.life, lent.run) != (life, task.run)) {
+            board.tell(News::Broken(task.run, format!("a task was lent {lent:?} by a drive of {life}")));
+        }
         let (tx, rx) = oneshot::channel();
         board.tell(News::Started(life, task.clone()));
         let listens = board.rough() && board.percent(30);
         board.push(life, Item::Task { task, tx });
         async move {
             let stopped = || Failure::new("stopped");
-            tokio::select! {
+            let ending = tokio::select! {
                 biased;
-                ended = rx => ended.unwrap_or_else(|_| Err(stopped())),
-                () = context.cancel.cancelled(), if listens => Err(stopped()),
+                ended = rx => ended.unwrap_or_else(|_| Ending::Answers(Err(stopped()))),
+                () = context.cancel.cancelled(), if listens => Ending::Answers(Err(stopped())),
+            };
+            drop(lent);
+            match ending {
+                Ending::Answers(answer) => answer,
+                // Without the words that a panic of ours would print.
+                Ending::Panics => std::panic::resume_unwind(Box::new("the simulation wants it so")),
             }
         }
     }

@@ -78,7 +78,7 @@ fn coverage_names_what_is_missing_and_what_is_unknown() {
 fn the_second_reading_needs_to_be_told_how_waits_end() {
     let plan = [Part { id: 1, form: Form::Wait { other: false, after: None } }];
     let input = value!(1);
-    let ended = |decisions: &[Decision]| read(&plan, &input, decisions).1;
+    let ended = |decisions: &[Decision]| read(&plan, &input, decisions, &|_| 0).1;
     assert_eq!(ended(&[]), End::Undecided);
     let event = value!({ "type": "go", "payload": { "n": 1, "q": 5 } });
     let taken = Decision { marker: "/states/h1-go".into(), event };

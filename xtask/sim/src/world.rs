@@ -12,7 +12,7 @@ use jaren_engine::{CancellationToken, CommitPolicy, Engine, EngineError, Status}
 use jaren_host::{Clock, CountingIds, ManualClock, SeededRandom, Timestamp};
 use jaren_json::Value;
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 
 use crate::board::{Board, Item, Life};
 use crate::dice::Dice;
@@ -44,10 +44,12 @@ pub(crate) enum Trouble {
     Failures,
     /// Engines with another version of a task, and starts with another input.
     Strangers,
+    /// Runs are bound to other documents.
+    Rebinds,
 }
 
 impl Trouble {
-    pub(crate) const ALL: [Trouble; 7] = [
+    pub(crate) const ALL: [Trouble; 8] = [
         Trouble::Crashes,
         Trouble::Faults,
         Trouble::Clocks,
@@ -55,6 +57,7 @@ impl Trouble {
         Trouble::Events,
         Trouble::Failures,
         Trouble::Strangers,
+        Trouble::Rebinds,
     ];
 
     /// Its name on the command line.
@@ -98,7 +101,7 @@ impl Clock for Skewed {
 
 /// A drive that is under way.
 pub(crate) struct Driving {
-    join: JoinHandle<()>,
+    join: AbortHandle,
     cancel: CancellationToken,
     drop: Arc<Notify>,
     /// The commits of the run when it began.
@@ -106,6 +109,13 @@ pub(crate) struct Driving {
     /// It was the schedule's will that it ends early.
     stopped: bool,
     probes: bool,
+    poor: bool,
+}
+
+impl Driving {
+    fn new(join: AbortHandle, cancel: CancellationToken, drop: Arc<Notify>) -> Self {
+        Driving { join, cancel, drop, writes: 0, stopped: false, probes: false, poor: false }
+    }
 }
 
 /// One process, from its start to its crash.
@@ -116,7 +126,8 @@ pub(crate) struct Process {
     clock: Arc<Skewed>,
     /// By run.
     pub(crate) drives: Vec<Option<Driving>>,
-    sends: Vec<JoinHandle<()>>,
+    /// Sends and rebindings.
+    requests: Vec<JoinHandle<()>>,
 }
 
 /// The world of one history.
@@ -127,6 +138,7 @@ pub(crate) struct World {
     pub(crate) judge: Judge,
     pub(crate) processes: Vec<Process>,
     pub(crate) script: Script,
+    /// The document and the input that each run begins with.
     documents: Vec<(Value, Value)>,
     memory: Arc<MemoryStorage>,
     pub(crate) clock: Arc<ManualClock>,
@@ -135,6 +147,7 @@ pub(crate) struct World {
     /// Sent by processes that are gone, and on their way still.
     orphans: Vec<(Life, Vec<Batch>)>,
     pub(crate) events: u64,
+    rebinds: u64,
     sent: Vec<(usize, String, &'static str, u64)>,
     /// The only policy of engines, if there is one.
     pub(crate) policy: Option<CommitPolicy>,
@@ -151,7 +164,7 @@ impl World {
         let memory = Arc::new(MemoryStorage::with_clock(clock.clone()));
         let faulty = rough && !setting.without.contains(&Trouble::Faults);
         let board = Board::new(dice.fork(), rough, faulty);
-        let documents = plans.iter().map(|(plan, input)| (document(plan), input.clone())).collect();
+        let documents = plans.iter().map(|(plan, input)| (document(plan, 0), input.clone())).collect();
         World {
             setting,
             dice,
@@ -166,6 +179,7 @@ impl World {
             lives: 0,
             orphans: Vec::new(),
             events: 0,
+            rebinds: 0,
             sent: Vec::new(),
             policy: None,
             parked: false,
@@ -212,7 +226,7 @@ impl World {
             .with_grace(GRACE);
         self.say(|| format!("process {life} begins: {policy:?}, clock {skew:+} ms, {care:?}"));
         let drives = (0..self.runs()).map(|_| None).collect();
-        self.processes.push(Process { life, link, engine, clock, drives, sends: Vec::new() });
+        self.processes.push(Process { life, link, engine, clock, drives, requests: Vec::new() });
         self.processes.len() - 1
     }
 
@@ -234,8 +248,8 @@ impl World {
         for driving in process.drives.into_iter().flatten() {
             driving.join.abort();
         }
-        for send in process.sends {
-            send.abort();
+        for request in process.requests {
+            request.abort();
         }
         for item in self.board.take_all(life) {
             if let Item::Apply { group, tx } = item {

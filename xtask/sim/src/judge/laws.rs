@@ -37,6 +37,11 @@ fn visits(snapshot: &Value, state: &str) -> u64 {
     at(snapshot, "context", "visits").get(state).and_then(Value::as_u64).unwrap_or(0)
 }
 
+/// How many states had been entered.
+pub(super) fn entered(snapshot: &Value) -> u64 {
+    total(at(snapshot, "context", "visits"))
+}
+
 fn total(visits: &Value) -> u64 {
     visits.as_object().into_iter().flat_map(Object::values).filter_map(Value::as_u64).sum()
 }
@@ -109,6 +114,24 @@ pub(super) fn follows(before: &Value, after: &Value) -> Result<(), Broken> {
     Ok(())
 }
 
+/// A rebinding changes what the run is bound to, and otherwise leaves out at the most the work that is under way.
+pub(super) fn rebinds(before: &Value, after: &Value) -> Result<(), Broken> {
+    if generation(after) != generation(before) + 1 {
+        return Err(format!("a rebinding made generation {} of {}", generation(after), generation(before)));
+    }
+    let same = |part: &str| before.get(part) == after.get(part);
+    if !same("context") || active(before) != active(after) {
+        return Err("a rebinding changed where the run stands".to_owned());
+    }
+    let (Some(old), Some(new)) = (pending(before), pending(after)) else {
+        return if pending(after).is_none() { Ok(()) } else { Err("a rebinding made work".to_owned()) };
+    };
+    match ["state", "visit", "input", "values", "result"].iter().find(|part| old.get(part) != new.get(part)) {
+        Some(part) => Err(format!("a rebinding changed the {part} of pending work")),
+        None => Ok(()),
+    }
+}
+
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(0.0)
 }
@@ -157,8 +180,7 @@ fn pending_agrees(snapshot: &Value, config: &Config) -> Result<(), Broken> {
     if activation(snapshot, &config.active, visits(snapshot, &config.active)).is_none() {
         return Err("its pending work is another one's".to_owned());
     }
-    // Our store leaves out what follows from the rest.
-    if pending.get("input").is_some_and(|found| found != input) {
+    if pending.get("input") != Some(input) {
         return Err(format!("the input of its work is {:?}, not {input}", pending.get("input")));
     }
     for (node, value) in pending.get("values").and_then(Value::as_object).into_iter().flatten() {
@@ -170,5 +192,59 @@ fn pending_agrees(snapshot: &Value, config: &Config) -> Result<(), Broken> {
         (Some(found), Some(result)) if found == result => Ok(()),
         (None, _) => Ok(()),
         (found, result) => Err(format!("the result of its work is {found:?}, not {result:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jaren_json::value;
+
+    use super::*;
+    use crate::oracle::read;
+    use crate::plan::{Form, Part};
+
+    /// A snapshot of the first work of a plan, with that pending beside its state and visit.
+    fn working(pending: &Value) -> Value {
+        let fixed = value!({ "state": "/states/w1", "visit": 1 });
+        let members = [&fixed, pending].into_iter().flat_map(|part| part.as_object().into_iter().flatten());
+        let pending: Object = members.map(|(name, value)| (name, value.clone())).collect();
+        let context =
+            value!({ "input": 7, "data": 7, "event": null, "results": {}, "visits": { "/states/w1": 1 } });
+        value!({
+            "generation": 3, "status": "running", "control": { "active": ["/states/w1"], "time": 0 },
+            "context": context, "pending": (Value::Object(pending))
+        })
+    }
+
+    fn judged(pending: &Value) -> Result<(), Broken> {
+        let plan = [Part { id: 1, form: Form::Work }];
+        let (configs, _) = read(&plan, &value!(7), &[], &|_| 0);
+        agrees(&working(pending), &configs, &value!(7))
+    }
+
+    #[test]
+    fn pending_work_has_the_input_that_the_second_reading_gives_it() {
+        assert_eq!(judged(&value!({ "input": 7, "values": {} })), Ok(()));
+        assert!(judged(&value!({ "input": 8, "values": {} })).unwrap_err().contains("the input of its work"));
+        assert!(judged(&value!({ "values": {} })).unwrap_err().contains("the input of its work"));
+        assert!(judged(&value!({ "input": 7, "values": { "task": 1 } })).is_err());
+    }
+
+    #[test]
+    fn pending_work_keeps_its_input_and_its_identity() {
+        let before = working(&value!({ "input": 7, "values": {}, "identity": "i" }));
+        let next = |pending: &Value| {
+            let snapshot = working(pending);
+            let members = snapshot.as_object().cloned().unwrap_or_default();
+            follows(&before, &Value::Object(members.with("generation", 4)))
+        };
+        assert_eq!(next(&value!({ "input": 7, "values": { "task": 1 }, "identity": "i" })), Ok(()));
+        for changed in [
+            value!({ "input": 8, "values": {}, "identity": "i" }),
+            value!({ "input": 7, "values": {}, "identity": "j" }),
+            value!({ "values": {}, "identity": "i" }),
+        ] {
+            assert!(next(&changed).unwrap_err().contains("of pending work changed"));
+        }
     }
 }

@@ -1,19 +1,19 @@
 //! What the schedule may do: begin drives and sends, let pending things end, well or badly.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jaren_durable::{Batch, Retry};
-use jaren_engine::{CancellationToken, Drive, Engine, Event, Failure, Record, Start};
+use jaren_engine::{CancellationToken, Drive, Engine, Event, Failure, Rebind, Record, Resources, Start};
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
 
 use super::{Driving, Trouble, World};
-use crate::board::{Board, Item, Life, News};
-use crate::document::number;
+use crate::board::{Board, Ending, Item, Life, News};
+use crate::document::{EDITIONS, document, number};
 use crate::judge::Broken;
 use crate::link::{Fault, failed};
-use crate::tasks::run_name;
+use crate::tasks::{Lent, is_other, run_name};
 
 /// How a drive is begun.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Manner {
     pub(crate) again: usize,
     /// With another input: this must be refused.
     pub(crate) probes: bool,
+    /// Without what its tasks need: this must be refused before one is called.
+    pub(crate) poor: bool,
 }
 
 /// What becomes of a commit.
@@ -45,33 +47,75 @@ enum Fate {
 impl World {
     /// Begins to drive a run in a process.
     pub(crate) fn drive(&mut self, index: usize, run: usize, manner: Manner) {
-        let (Some(process), Some((document, input))) = (self.processes.get(index), self.documents.get(run))
-        else {
-            return;
-        };
+        let Some(trip) = self.trip(index, run, manner) else { return };
+        let (cancel, dropped) = (trip.cancel.clone(), Arc::clone(&trip.dropped));
+        let join = tokio::spawn(trip.go()).abort_handle();
+        self.drives(index, run, manner, Driving::new(join, cancel, dropped));
+    }
+
+    /// Begins to drive two runs in one task of a process, so that neither goes on where the other holds the thread.
+    pub(crate) fn drive_both(&mut self, index: usize, runs: [usize; 2], manner: Manner) {
+        let trips = runs.map(|run| self.trip(index, run, manner));
+        let [Some(one), Some(other)] = trips else { return };
+        let handles = [&one, &other].map(|trip| (trip.cancel.clone(), Arc::clone(&trip.dropped)));
+        let join = tokio::spawn(async move {
+            tokio::join!(one.go(), other.go());
+        })
+        .abort_handle();
+        for (run, (cancel, dropped)) in runs.into_iter().zip(handles) {
+            self.drives(index, run, manner, Driving::new(join.clone(), cancel, dropped));
+        }
+    }
+
+    fn drives(&mut self, index: usize, run: usize, manner: Manner, driving: Driving) {
+        let writes = self.judge.runs.get(run).map_or(0, |track| track.writes);
+        let Some(process) = self.processes.get_mut(index) else { return };
+        let life = process.life;
+        if let Some(place) = process.drives.get_mut(run) {
+            *place = Some(Driving { writes, probes: manner.probes, poor: manner.poor, ..driving });
+        }
+        self.say(|| format!("process {life} drives run {run}: {manner:?}"));
+    }
+
+    fn trip(&self, index: usize, run: usize, manner: Manner) -> Option<Trip> {
+        let (process, (document, input)) = (self.processes.get(index)?, self.documents.get(run)?);
         let life = process.life;
         let input = if manner.probes { value!("another input") } else { input.clone() };
         let start = (manner.start || manner.probes)
             .then(|| Start::new(document.clone(), input).with_id(run_name(run)));
-        let (cancel, dropped) = (CancellationToken::new(), Arc::new(Notify::new()));
-        let trip = Trip {
+        Some(Trip {
             board: Arc::clone(&self.board),
             engine: process.engine.clone(),
             life,
             run,
             start,
             manner,
-            cancel: cancel.clone(),
-            dropped: Arc::clone(&dropped),
+            cancel: CancellationToken::new(),
+            dropped: Arc::default(),
+        })
+    }
+
+    /// Binds a run to one of its documents.
+    pub(crate) fn rebind(&mut self, index: usize, run: usize) {
+        let edition = self.dice.below(EDITIONS as usize) as u64;
+        let over = self.dice.percent(60);
+        let Some(plan) = self.judge.runs.get(run).map(|track| track.plan.as_slice()) else { return };
+        let to = document(plan, edition);
+        // What a stranger binds a run to is its own.
+        let Some(process) = self.processes.get_mut(index).filter(|process| !is_other(process.life)) else {
+            return;
         };
-        let join = tokio::spawn(async move { trip.go().await });
-        let writes = self.judge.runs.get(run).map_or(0, |track| track.writes);
-        let probes = manner.probes;
-        let driving = Driving { join, cancel, drop: dropped, writes, stopped: false, probes };
-        if let Some(place) = self.processes.get_mut(index).and_then(|process| process.drives.get_mut(run)) {
-            *place = Some(driving);
-        }
-        self.say(|| format!("process {life} drives run {run}: {manner:?}"));
+        self.rebinds += 1;
+        let actor = format!("actor {}", self.rebinds);
+        let (engine, board, life) = (process.engine.clone(), Arc::clone(&self.board), process.life);
+        let rebind = Rebind::new(to, actor.as_str(), "the simulation wants it so");
+        let rebind = if over { rebind.starting_over() } else { rebind };
+        let told = actor.clone();
+        process.requests.push(tokio::spawn(async move {
+            let ended = engine.rebind(&run_name(run), rebind).await;
+            board.tell(News::Rebound { run, actor, edition, over, ended });
+        }));
+        self.say(|| format!("process {life}: {told} binds run {run} to edition {edition}, over: {over}"));
     }
 
     /// Asks a drive to stop, or drops its future.
@@ -117,8 +161,8 @@ impl World {
         let n: u64 = id.strip_prefix('e').and_then(|number| number.parse().ok()).unwrap_or(0);
         let event = Event::new(kind, value!({ "n": (number(n)), "q": (number(q)) })).with_id(id.clone());
         let told = id.clone();
-        process.sends.retain(|send| !send.is_finished());
-        process.sends.push(tokio::spawn(async move {
+        process.requests.retain(|request| !request.is_finished());
+        process.requests.push(tokio::spawn(async move {
             let ended = engine.send(&run_name(run), event).await;
             board.tell(News::Sent { run, id, ended });
         }));
@@ -141,19 +185,19 @@ impl World {
                 let fails = self.board.rough() && self.with(Trouble::Failures) && self.dice.percent(4);
                 // What is caught would make another result.
                 let name = task.state.rsplit('/').next().unwrap_or_default();
-                let ended = if fails && !name.starts_with('x') {
-                    Err(Failure::new("a task failed that need not"))
-                } else {
-                    task.answer.clone()
+                let ending = match fails && !name.starts_with('x') {
+                    true if self.dice.percent(30) => Ending::Panics,
+                    true => Ending::Answers(Err(Failure::new("a task failed that need not"))),
+                    false => Ending::Answers(task.answer.clone()),
                 };
                 self.say(|| {
-                    let how = if ended.is_ok() { "well" } else { "badly" };
+                    let how = if matches!(ending, Ending::Answers(Ok(_))) { "well" } else { "badly" };
                     format!(
                         "process {life}: run {}: {} {} {} ends {how}",
                         task.run, task.state, task.visit, task.node
                     )
                 });
-                let _ = tx.send(ended);
+                let _ = tx.send(ending);
             }
             Item::Apply { group, tx } => return self.commit(life, group, tx).await,
         }
@@ -288,11 +332,20 @@ impl Trip {
             if !manner.stays {
                 drive = drive.without_timers();
             }
+            let mut use_of = Weak::new();
+            if !manner.poor {
+                let held = Arc::new(());
+                use_of = Arc::downgrade(&held);
+                drive = drive.with_resources(Resources::new().with(Lent { life, run, _held: held }));
+            }
             let ended = tokio::select! {
                 biased;
                 () = dropped.notified() => None,
                 ended = handle.drive_with(drive) => Some(ended),
             };
+            if ended.is_some() && use_of.strong_count() > 0 {
+                board.tell(News::Broken(run, "a drive returned, and what it lent is still used".to_owned()));
+            }
             board.tell(News::Driven { life, run, ended, last: round == manner.again });
         }
     }

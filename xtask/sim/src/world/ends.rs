@@ -1,9 +1,10 @@
 //! What futures report, and whether they may.
 
-use jaren_engine::{EngineError, ErrorKind, Rejection, RunFailure, Sent, Status};
+use jaren_engine::{EngineError, ErrorKind, Rebound, Rejection, RunFailure, Sent, Status};
 
 use super::{Driving, Trouble, World};
 use crate::board::{Life, News};
+use crate::document::Edition;
 use crate::judge::Broken;
 use crate::link::Control;
 use crate::tasks::is_other;
@@ -25,6 +26,10 @@ impl World {
                     self.driven(life, run, ended, last).map_err(|broken| format!("run {run}: {broken}"))?;
                 }
                 News::Sent { run, id, ended } => self.sent(run, &id, ended)?,
+                News::Rebound { run, actor, edition, over, ended } => self
+                    .rebound(run, &actor, edition, over, ended)
+                    .map_err(|broken| format!("run {run}: {broken}"))?,
+                News::Broken(run, broken) => return Err(format!("run {run}: {broken}")),
                 News::Probed(life, run, ended) => {
                     self.ended(life, run);
                     let refused = matches!(&ended, Err(error) if error.kind() == ErrorKind::Changed);
@@ -52,7 +57,7 @@ impl World {
         let process = self.processes.iter_mut().find(|process| process.life == life);
         let Some(place) = process.and_then(|process| process.drives.get_mut(run)) else { return Ok(()) };
         let Some(driving) = place else { return Ok(()) };
-        let (stopped, before) = (driving.stopped, driving.writes);
+        let (stopped, before, poor) = (driving.stopped, driving.writes, driving.poor);
         if last {
             *place = None;
         } else if let Some(track) = self.judge.runs.get(run) {
@@ -71,7 +76,9 @@ impl World {
             Some(Err(error)) => match error.kind() {
                 ErrorKind::Fenced if writes > before || !self.judge.holds(run, life) => Ok(()),
                 ErrorKind::Fenced => Err("it was fenced by nobody".to_owned()),
-                ErrorKind::Changed if is_other(life) => Ok(()),
+                // A start names the first document.
+                ErrorKind::Changed if is_other(life) || self.judge.was_rebound(run) => Ok(()),
+                _ if poor && error.code() == "JE0009" => Ok(()),
                 ErrorKind::NotFound if !self.judge.exists(run) => Ok(()),
                 // A process that was told too early reads less than it wrote; the laws are to notice it.
                 ErrorKind::Unreadable if self.setting.control == Some(Control::EarlyAcknowledgement) => {
@@ -97,6 +104,25 @@ impl World {
     /// The store failed, as it does here.
     fn is_trouble(&self, error: &EngineError) -> bool {
         error.kind() == ErrorKind::Storage && (self.board.faulty() || self.script.fault.is_some())
+    }
+
+    fn rebound(
+        &self,
+        run: usize,
+        actor: &str,
+        edition: Edition,
+        over: bool,
+        ended: Result<Rebound, EngineError>,
+    ) -> Result<(), Broken> {
+        match ended {
+            Ok(rebound) if self.judge.has_rebound(run, actor, rebound.generation, edition) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound && !self.judge.exists(run) => Ok(()),
+            // Values of other work are saved, or other input was.
+            Err(error) if error.kind() == ErrorKind::Unfit && (!over || self.judge.is_done(run)) => Ok(()),
+            Err(error) if self.is_trouble(&error) => Ok(()),
+            Err(_) if self.setting.control.is_some() => Ok(()),
+            ended => Err(format!("the rebinding of {actor} ended with {ended:?}")),
+        }
     }
 
     fn sent(&mut self, run: usize, id: &str, ended: Result<Sent, EngineError>) -> Result<(), Broken> {
