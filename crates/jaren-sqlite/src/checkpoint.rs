@@ -64,8 +64,9 @@ impl Checkpoints {
             }
             state.due = false;
             drop(state);
-            checkpoint(connection);
-            self.caught_up.store(true, Ordering::Release);
+            if checkpoint(connection) {
+                self.caught_up.store(true, Ordering::Release);
+            }
         }
     }
 
@@ -92,9 +93,11 @@ impl Checkpoints {
     }
 }
 
-/// A failure is not the commits' business: the log stays as it is, and the next request tries again.
-pub(crate) fn checkpoint(connection: &Connection) {
-    if let Err(error) = connection.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::PASSIVE) {
+/// Whether it worked. A failure is not the commits' business: the log stays as it is, and the next request tries again.
+pub(crate) fn checkpoint(connection: &Connection) -> bool {
+    let done = connection.wal_checkpoint_v2(Some(rusqlite::MAIN_DB), CheckpointMode::PASSIVE);
+    if let Err(error) = &done {
         tracing::debug!(target: "jaren::sqlite", %error, "a checkpoint was put off");
     }
+    done.is_ok()
 }

@@ -4,7 +4,7 @@ use jaren_durable::{Batch, Outcome, Retry, StorageError, StorageErrorKind};
 use jaren_host::Timestamp;
 use rusqlite::Transaction;
 
-use crate::apply::Memory;
+use crate::apply::{Log, Memory};
 use crate::{open, schema};
 
 const OPERATION: &str = "apply a batch in the host's transaction";
@@ -32,7 +32,8 @@ pub fn apply_in(
     }
     let savepoint = transaction.savepoint().map_err(|error| failed(error.into()))?;
     // Dropped by an error, it takes back what was written of the batch.
-    let outcome = Memory::default().apply(&savepoint, batch, time).map_err(failed)?;
+    let outcome = Log::of(&savepoint).and_then(|mut log| Memory::default().apply(&mut log, batch, time));
+    let outcome = outcome.map_err(failed)?;
     savepoint.commit().map_err(|error| failed(error.into()))?;
     Ok(outcome)
 }

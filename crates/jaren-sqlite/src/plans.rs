@@ -12,7 +12,7 @@ use jaren_host::Timestamp;
 use jaren_json::value;
 use rusqlite::Connection;
 
-use crate::apply::Memory;
+use crate::apply::{Log, Memory};
 use crate::{jobs, open, options, prune, read, remove};
 
 fn id(name: &str) -> SessionId {
@@ -75,8 +75,8 @@ impl Store {
     }
 
     fn apply(&self, name: &str, seq: u64) {
-        let outcome =
-            Memory::default().apply(&self.connection, &batch(name, seq), Timestamp::from_millis(1)).ok();
+        let mut log = Log::of(&self.connection).ok().unwrap();
+        let outcome = Memory::default().apply(&mut log, &batch(name, seq), Timestamp::from_millis(1)).ok();
         assert!(matches!(outcome, Some(Outcome::Committed(_))), "{outcome:?}");
     }
 

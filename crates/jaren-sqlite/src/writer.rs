@@ -10,14 +10,15 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use jaren_durable::{Batch, Claim, Job, Outcome, Retry, StorageError, StorageErrorKind};
+use jaren_durable::{Batch, Claim, Job, Outcome, Retry, SessionId, StorageError, StorageErrorKind};
 use jaren_host::Clock;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use self::handle::closed;
 pub(crate) use self::handle::{WriterHandle, start};
 
-use crate::apply::Memory;
+use crate::apply::{Log, Memory};
 use crate::checkpoint::{self, Checkpoints, PAGES_DUE};
 use crate::fault::Fault;
 use crate::jobs;
@@ -32,9 +33,21 @@ const OPEN: &str = "open the store for writing";
 
 /// Something that waits for its answer, and shares its transaction with what waits beside it.
 enum Ask {
-    Apply { batches: Vec<Batch>, answer: oneshot::Sender<Result<Vec<Outcome>, StorageError>> },
-    Claim { claim: Claim, answer: oneshot::Sender<Result<Vec<Job>, StorageError>> },
+    /// `bytes` are those of the bodies.
+    Apply {
+        batches: Vec<Batch>,
+        bytes: usize,
+        answer: oneshot::Sender<Applied>,
+    },
+    Claim {
+        claim: Claim,
+        answer: oneshot::Sender<Result<Vec<Job>, StorageError>>,
+    },
 }
+
+/// The answer to a group, which comes back with it: who asked frees it, on a thread of its own. The writer is what all
+/// wait for.
+type Applied = (Result<Vec<Outcome>, StorageError>, Vec<Batch>);
 
 /// What is asked.
 enum Asked<'a> {
@@ -55,12 +68,32 @@ impl Ask {
         }
     }
 
+    /// The batches, a claim being one, and the bytes of their bodies.
+    fn size(&self) -> (usize, usize) {
+        match self {
+            Self::Apply { batches, bytes, .. } => (batches.len(), *bytes),
+            Self::Claim { .. } => (1, 0),
+        }
+    }
+
+    /// Answers that nothing was tried, as the storage was closed before.
+    fn refuse(self) {
+        match self {
+            Self::Apply { batches, answer, .. } => drop(answer.send((Err(closed(APPLY)), batches))),
+            Self::Claim { answer, .. } => drop(answer.send(Err(closed(CLAIM)))),
+        }
+    }
+
     /// Answers who asked, who may have stopped waiting.
     fn answer(self, result: Result<Answer, &Fault>) {
         match (self, result) {
-            (Self::Apply { answer, .. }, Ok(Answer::Outcomes(outcomes))) => drop(answer.send(Ok(outcomes))),
+            (Self::Apply { batches, answer, .. }, Ok(Answer::Outcomes(outcomes))) => {
+                drop(answer.send((Ok(outcomes), batches)));
+            }
             (Self::Claim { answer, .. }, Ok(Answer::Jobs(jobs))) => drop(answer.send(Ok(jobs))),
-            (Self::Apply { answer, .. }, Err(fault)) => drop(answer.send(Err(fault.error(APPLY)))),
+            (Self::Apply { batches, answer, .. }, Err(fault)) => {
+                drop(answer.send((Err(fault.error(APPLY)), batches)));
+            }
             (Self::Claim { answer, .. }, Err(fault)) => drop(answer.send(Err(fault.error(CLAIM)))),
             (_, Ok(_)) => {} // never: what is answered is of the kind of what was asked; dropping it tells an error
         }
@@ -120,6 +153,7 @@ impl Writer {
         let asked: Vec<Asked<'_>> = group.iter().map(Ask::asked).collect();
         match self.transact(&asked, Patience::Long) {
             Ok(answers) => {
+                self.tell(&asked, &answers);
                 for (ask, answer) in group.into_iter().zip(answers) {
                     ask.answer(Ok(answer));
                 }
@@ -141,22 +175,22 @@ impl Writer {
 
     fn transact(&mut self, asked: &[Asked<'_>], patience: Patience) -> Result<Vec<Answer>, Fault> {
         let clock = self.clock.clone();
-        let answers = self.transaction_in_turn(patience, |connection, memory| {
-            let time = clock.now();
+        self.transaction_in_turn(patience, |connection, memory| {
+            let time = clock.now(); // in its turn: commits have the order of their times, and leases hold until then
+            let mut log = Log::of(connection)?;
             let answer = |asked: &Asked<'_>| match asked {
                 Asked::Apply(batches) => {
-                    let outcomes = batches.iter().map(|batch| memory.apply(connection, batch, time));
+                    let outcomes = batches.iter().map(|batch| memory.apply(&mut log, batch, time));
                     outcomes.collect::<Result<_, Fault>>().map(Answer::Outcomes)
                 }
                 Asked::Claim(claim) => jobs::claim(connection, claim, time).map(Answer::Jobs),
             };
             asked.iter().map(answer).collect::<Result<Vec<Answer>, Fault>>()
-        })?;
-        self.tell(asked, &answers);
-        Ok(answers)
+        })
     }
 
-    /// Applies one group, or answers that the store is busy instead of waiting for another process.
+    /// Applies one group, or answers that the store is busy instead of waiting for another process. Nobody is told of
+    /// it yet.
     fn transact_at_once(&mut self, batches: &[Batch]) -> Result<Vec<Outcome>, Fault> {
         self.connection.busy_timeout(Duration::ZERO)?;
         let answers = self.transact(&[Asked::Apply(batches)], Patience::None);
@@ -187,16 +221,20 @@ impl Writer {
             return Err(fault.refusal());
         }
         let Self { connection, turn, memory, data_version, .. } = self;
+        let mut begun = false;
         let result = catch(|| {
             turn.run(patience, || {
-                begin(connection, memory, data_version)?;
+                connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+                begun = true;
+                forget_outdated(connection, memory, data_version)?;
                 let answer = work(connection, memory)?;
                 connection.prepare_cached("COMMIT")?.execute([]).map_err(Fault::unknown)?;
                 Ok(answer)
             })
         });
-        if let Err(fault) = &result {
-            self.recover(fault);
+        match &result {
+            Err(fault) if begun || fault.distrust => self.recover(fault),
+            _ => {} // what never began, as the store is busy, leaves nothing to mend
         }
         result
     }
@@ -217,12 +255,11 @@ impl Writer {
 
     /// Wakes those who wait for sessions that were committed.
     fn tell(&self, asked: &[Asked<'_>], answers: &[Answer]) {
-        let batches = asked.iter().zip(answers).flat_map(|pair| match pair {
-            (Asked::Apply(batches), Answer::Outcomes(outcomes)) => batches.iter().zip(outcomes),
-            _ => [].iter().zip(&[]),
+        let groups = asked.iter().zip(answers).map(|pair| match pair {
+            (Asked::Apply(batches), Answer::Outcomes(outcomes)) => committed(batches, outcomes),
+            _ => committed(&[], &[]),
         });
-        let committed = batches.filter(|(_, outcome)| matches!(outcome, Outcome::Committed(_)));
-        self.watch.tick(committed.flat_map(|(batch, _)| batch.sessions.iter().map(|part| &part.session)));
+        self.watch.tick(groups.flatten());
     }
 
     /// Rolls back, forgets what may be wrong, and stops all writing if the disk or the file is not to be trusted.
@@ -281,9 +318,19 @@ fn catch<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Fault::panicked()))
 }
 
-/// Begins a transaction that may write, and forgets what another process has outdated.
-fn begin(connection: &Connection, memory: &mut Memory, data_version: &mut i64) -> Result<(), Fault> {
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+/// The sessions whose commits were made.
+fn committed<'a>(batches: &'a [Batch], outcomes: &'a [Outcome]) -> impl Iterator<Item = &'a SessionId> {
+    let committed =
+        batches.iter().zip(outcomes).filter(|(_, outcome)| matches!(outcome, Outcome::Committed(_)));
+    committed.flat_map(|(batch, _)| batch.sessions.iter().map(|part| &part.session))
+}
+
+/// Forgets what another process has outdated. In a transaction that may write.
+fn forget_outdated(
+    connection: &Connection,
+    memory: &mut Memory,
+    data_version: &mut i64,
+) -> Result<(), Fault> {
     let now = watch::data_version(connection)?;
     if now != *data_version {
         memory.forget();

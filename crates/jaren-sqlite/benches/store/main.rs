@@ -23,7 +23,7 @@ use std::time::Duration;
 const CALLERS: [usize; 4] = [1, 8, 64, 256];
 
 /// The parts, each with what it needs.
-const PARTS: [&str; 6] = ["disk", "bare", "jaren", "size", "age", "second"];
+const PARTS: [&str; 7] = ["disk", "bare", "jaren", "groups", "size", "age", "second"];
 
 fn main() {
     // `cargo bench` adds arguments of its own.
@@ -45,6 +45,7 @@ fn run(part: &str, folder: &Path, time: Duration, callers: &[usize]) {
         "disk" => bare::disk(folder, time),
         "bare" => bare::sqlite(folder, time, callers),
         "jaren" => ours::callers(folder, time, callers),
+        "groups" => ours::groups(folder, time, callers),
         "size" => ours::sizes(folder),
         "age" => ours::ages(folder),
         "second" => ours::second(folder, time),

@@ -1,13 +1,14 @@
 //! Our store: callers at once, sizes of documents, ages of stores, a second process.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use jaren_durable::{At, Session, SessionId, Storage};
-use jaren_json::Value;
+use jaren_durable::{At, Batch, Body, Retention, Seq, Session, SessionBatch, SessionId, Storage, Write};
+use jaren_json::{Value, delta};
 use jaren_sqlite::{Durability, SqliteOptions, SqliteStorage};
 use tokio::runtime::Runtime;
 
@@ -15,6 +16,10 @@ use crate::figures::{self, Figures, micros, quantile};
 use crate::work::{self, DOCUMENT, STATE};
 
 const WHO: &str = "jaren";
+/// All callers are futures of one task.
+const ONE_TASK: &str = "jaren, one task";
+/// How many these are.
+const TOGETHER: usize = 64;
 
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
@@ -54,9 +59,17 @@ async fn commit_until(storage: Arc<SqliteStorage>, name: String, signals: Arc<Si
 async fn measure(storage: &Arc<SqliteStorage>, who: &str, callers: usize, time: Duration, warm: bool) {
     let signals = Arc::<Signals>::default();
     let before = figures::bytes_written();
-    let tasks: Vec<_> = (0..callers)
-        .map(|at| tokio::spawn(commit_until(storage.clone(), format!("{who}-{at}"), signals.clone())))
-        .collect();
+    let callers_of = (0..callers).map(|at| {
+        let caller: Pin<Box<dyn Future<Output = _> + Send>> =
+            Box::pin(commit_until(storage.clone(), format!("{who}-{at}"), signals.clone()));
+        caller
+    });
+    let tasks: Vec<_> = if who == ONE_TASK {
+        let all = work::join(callers_of.collect());
+        vec![tokio::spawn(async { all.await.into_iter().flatten().collect() })]
+    } else {
+        callers_of.map(tokio::spawn).collect()
+    };
     while warm && !figures::is_warm(before) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -71,16 +84,84 @@ async fn measure(storage: &Arc<SqliteStorage>, who: &str, callers: usize, time: 
     figures.print(who, callers, latencies.len(), latencies);
 }
 
-/// Commits a second at each number of callers, each on a store of its own.
+/// Commits a second at each number of callers, each on a store of its own; and at one number, if there are more than one,
+/// with all of them in one task.
 pub(crate) fn callers(folder: &Path, time: Duration, callers: &[usize]) {
-    for &callers in callers {
+    let alone = callers.iter().map(|callers| (WHO, *callers));
+    let joined = callers.iter().filter(|callers| **callers == TOGETHER).map(|callers| (ONE_TASK, *callers));
+    for (who, callers) in alone.chain(joined) {
         let path = work::fresh(folder, "jaren.db");
         runtime().block_on(async {
             let storage = open(&path, SqliteOptions::new());
-            measure(&storage, WHO, callers, time, true).await;
+            measure(&storage, who, callers, time, true).await;
             storage.close().await;
         });
         work::remove(&path);
+    }
+}
+
+/// The writer alone: one caller hands over the commits of so many sessions as one group, which it has ready. What the writer
+/// costs beside the loop by hand, and nothing else.
+pub(crate) fn groups(folder: &Path, time: Duration, sizes: &[usize]) {
+    for &size in sizes {
+        let path = work::fresh(folder, "groups.db");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let storage = open(&path, SqliteOptions::new());
+            let bodies = Bodies::new();
+            let (before, mut seq) = (figures::bytes_written(), 0);
+            while !figures::is_warm(before) {
+                seq += 1;
+                storage.apply(bodies.group(size, seq)).await.unwrap();
+            }
+            let (figures, begun, mut latencies) = (Figures::begin(), Instant::now(), Vec::new());
+            while begun.elapsed() < time {
+                seq += 1;
+                let group = bodies.group(size, seq);
+                let at = Instant::now();
+                storage.apply(group).await.unwrap();
+                latencies.push(at.elapsed());
+            }
+            let commits = latencies.len() * size;
+            figures.print("jaren, one group", size, commits, latencies);
+            storage.close().await;
+        });
+        work::remove(&path);
+    }
+}
+
+/// What the commits of a group write.
+struct Bodies {
+    base: Body,
+    change: Body,
+}
+
+impl Bodies {
+    fn new() -> Self {
+        let before = work::document(DOCUMENT);
+        let after = Value::Object(work::changed(&before, 1));
+        let change = Body::delta(&delta::diff(&Value::Object(before), &after)).unwrap();
+        Self { base: Body::base(&after).unwrap(), change }
+    }
+
+    /// The commits of that number of so many sessions.
+    fn group(&self, sessions: usize, seq: u64) -> Vec<Batch> {
+        let batch = |at: u64| {
+            let id = SessionId::new(format!("session-{at}")).unwrap();
+            let mut part = match seq {
+                1 => SessionBatch::create(id, "bench"),
+                _ => SessionBatch::after(id, Seq::new(seq - 1)),
+            };
+            let address = STATE.address();
+            // Each session at another point, as it comes about by itself.
+            part.writes.push(if seq == 1 || (seq + at).is_multiple_of(work::DELTAS + 1) {
+                Write::Base { address, retention: Retention::Full, version: 1, body: self.base.clone() }
+            } else {
+                Write::Delta { address, version: 1, body: self.change.clone() }
+            });
+            Batch::one(part)
+        };
+        (0..sessions as u64).map(batch).collect()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::task::Poll;
 
 use jaren_durable::Singleton;
 use jaren_json::{Object, Value};
@@ -49,4 +51,21 @@ pub(crate) fn remove(path: &Path) {
         name.push(suffix);
         let _ = std::fs::remove_file(name);
     }
+}
+
+/// Polls futures in one task until all are done.
+pub(crate) async fn join<T>(mut futures: Vec<Pin<Box<dyn Future<Output = T> + Send>>>) -> Vec<T> {
+    let mut done: Vec<Option<T>> = futures.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (future, done) in futures.iter_mut().zip(&mut done) {
+            if done.is_none()
+                && let Poll::Ready(output) = future.as_mut().poll(context)
+            {
+                *done = Some(output);
+            }
+        }
+        if done.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
 }

@@ -4,10 +4,13 @@
 //! the queue is empty, the last commit served one caller only, and the disk is quick, the caller's own thread commits.
 //! It never waits for another process's turn, and only where the caller's runtime has further threads, so that the
 //! others go on and group their commits by the queue.
+//!
+//! Those others may be futures of the same task, which goes on only when this one has answered or waits. So who is about to
+//! commit here first yields once: siblings that come meanwhile are counted, and then all of them share a sync by the queue.
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +18,7 @@ use jaren_durable::{Batch, Claim, Job, Outcome, Retry, StorageError, StorageErro
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{APPLY, Ask, CLAIM, Writer, not_started};
+use super::{APPLY, Ask, CLAIM, Writer, committed, not_started};
 use crate::fault::Fault;
 use crate::open::ReaderSource;
 use crate::options::SqliteOptions;
@@ -36,7 +39,7 @@ const HERE_WRITES_MAX: usize = 64;
 const HERE_TIME_MAX: Duration = Duration::from_millis(1);
 
 /// What is asked of the writer's thread.
-enum Request {
+pub(super) enum Request {
     Ask(Ask),
     Upkeep(Task),
     /// See to the write-ahead log: a commit on a caller's thread has left that to be done.
@@ -44,23 +47,29 @@ enum Request {
     Close(oneshot::Sender<()>),
 }
 
-/// Something else that only the writer may do; it answers for itself.
-type Task = Box<dyn FnOnce(&mut Writer) + Send>;
+/// Something else that only the writer may do; it answers for itself, also when there is no writer any more.
+pub(super) type Task = Box<dyn FnOnce(Option<&mut Writer>) + Send>;
 
 /// The way to the writer.
 #[derive(Debug)]
 pub(crate) struct WriterHandle {
     requests: mpsc::Sender<Request>,
     poison: Arc<OnceLock<Fault>>,
+    watch: Arc<Watch>,
     desk: Arc<Desk>,
 }
 
 /// Where the writer is while nobody uses it.
+///
+/// While somebody has it, nothing but the disk may be waited for. Of the host it calls, in a transaction, the clock and what
+/// listens to `tracing`, and a panic of theirs is caught there.
 struct Desk {
     /// None once it was closed.
     writer: Mutex<Option<Writer>>,
     /// The last commit was quick and served one caller, and nobody is on the way through the queue.
     quiet: AtomicBool,
+    /// Groups that somebody waits for.
+    asked: AtomicUsize,
     /// Longer is not quick.
     time_max: Duration,
 }
@@ -87,18 +96,19 @@ pub(super) fn start_with(
     time_max: Duration,
 ) -> Result<WriterHandle, StorageError> {
     let durability = options.durability;
-    let mut writer = Writer::open(path, options, watch)?;
+    let mut writer = Writer::open(path, options, watch.clone())?;
     let source = ReaderSource::new(path);
     let helpers = [writer.checkpoints.start(path, durability), writer.watch.start(source)];
     for helper in helpers {
         writer.helpers.push(helper.map_err(not_started)?);
     }
     let poison = writer.poison.clone();
-    let desk = Desk { writer: Mutex::new(Some(writer)), quiet: AtomicBool::new(true), time_max };
+    let (quiet, asked) = (AtomicBool::new(true), AtomicUsize::new(0));
+    let desk = Desk { writer: Mutex::new(Some(writer)), quiet, asked, time_max };
     let (desk, (requests, queue)) = (Arc::new(desk), mpsc::channel(QUEUE_MAX));
     let (name, at) = ("jaren-writer".to_owned(), desk.clone());
     std::thread::Builder::new().name(name).spawn(move || run(&at, queue)).map_err(not_started)?;
-    Ok(WriterHandle { requests, poison, desk })
+    Ok(WriterHandle { requests, poison, watch, desk })
 }
 
 impl WriterHandle {
@@ -107,23 +117,33 @@ impl WriterHandle {
         if let Some(fault) = self.poison.get() {
             return Err(fault.refusal().error(APPLY));
         }
-        let batches = match self.apply_here(batches) {
-            ControlFlow::Break(outcomes) => return outcomes,
-            ControlFlow::Continue(batches) => batches,
-        };
+        let bytes = batches.iter().map(Batch::body_bytes).fold(0, usize::saturating_add);
+        let present = Present::new(&self.desk);
+        let mut batches = batches;
+        if present.is_alone() && self.is_quiet() && is_small(&batches, bytes) && others_go_on() {
+            tokio::task::yield_now().await;
+            if present.is_alone() && self.is_quiet() {
+                batches = match self.apply_here(batches) {
+                    ControlFlow::Break(outcomes) => return outcomes,
+                    ControlFlow::Continue(batches) => batches,
+                };
+            }
+        }
         let (answer, outcome) = oneshot::channel();
-        self.requests.send(Request::Ask(Ask::Apply { batches, answer })).await.map_err(|_| closed())?;
-        outcome.await.unwrap_or_else(|_| {
+        let ask = Ask::Apply { batches, bytes, answer };
+        self.requests.send(Request::Ask(ask)).await.map_err(|_| closed(APPLY))?;
+        let (outcomes, _batches) = outcome.await.map_err(|_| {
             let message =
                 "the writer ended before it answered; find out by reading whether the group was applied";
-            Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, APPLY, message))
-        })
+            StorageError::new(StorageErrorKind::Io, Retry::Unknown, APPLY, message)
+        })?;
+        outcomes
     }
 
     /// Leases jobs that are due, in one transaction with what else waits.
     pub(crate) async fn claim(&self, claim: Claim) -> Result<Vec<Job>, StorageError> {
         let (answer, jobs) = oneshot::channel();
-        self.requests.send(Request::Ask(Ask::Claim { claim, answer })).await.map_err(|_| closed())?;
+        self.requests.send(Request::Ask(Ask::Claim { claim, answer })).await.map_err(|_| closed(CLAIM))?;
         jobs.await.unwrap_or_else(|_| {
             let message =
                 "the writer ended before it answered; what it leased comes back when the leases end";
@@ -131,11 +151,8 @@ impl WriterHandle {
         })
     }
 
-    /// Commits on this thread if nothing speaks against it; else the group comes back, and nothing was done.
+    /// Commits on this thread if the writer is free; else the group comes back, and nothing was done.
     fn apply_here(&self, batches: Vec<Batch>) -> ControlFlow<Result<Vec<Outcome>, StorageError>, Vec<Batch>> {
-        if !self.is_quiet() || !is_small(&batches) || !others_go_on() {
-            return ControlFlow::Continue(batches);
-        }
         // Held by somebody, or by a thread that panicked: the writer's thread finds out.
         let Ok(mut at) = self.desk.writer.try_lock() else { return ControlFlow::Continue(batches) };
         let Some(writer) = at.as_mut() else { return ControlFlow::Continue(batches) };
@@ -148,8 +165,12 @@ impl WriterHandle {
             // A full queue has a request in it, and after each the log is tended anyway.
             let _ = self.requests.try_send(Request::Tend);
         }
+        drop(at);
         match result {
-            Ok(outcomes) => ControlFlow::Break(Ok(outcomes)),
+            Ok(outcomes) => {
+                self.watch.tick(committed(&batches, &outcomes));
+                ControlFlow::Break(Ok(outcomes))
+            }
             // Another process has its turn; that is not to be waited for on this thread.
             Err(fault) if fault.kind == StorageErrorKind::Busy && fault.retry != Retry::Unknown => {
                 ControlFlow::Continue(batches)
@@ -160,7 +181,12 @@ impl WriterHandle {
 
     /// Whether nobody waits, and the last commit was quick and served one caller.
     pub(super) fn is_quiet(&self) -> bool {
-        self.desk.quiet.load(Ordering::Relaxed) && self.requests.capacity() == self.requests.max_capacity()
+        self.desk.quiet.load(Ordering::Relaxed) && self.waiting() == 0
+    }
+
+    /// Requests in the queue.
+    pub(super) fn waiting(&self) -> usize {
+        self.requests.max_capacity().saturating_sub(self.requests.capacity())
     }
 
     /// Has the writer do something between two groups.
@@ -170,15 +196,15 @@ impl WriterHandle {
         work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StorageError> {
         let (answer, outcome) = oneshot::channel();
-        let task = Box::new(move |writer: &mut Writer| {
-            let _ = answer.send(work(writer)); // the caller may have stopped waiting
+        let task = Box::new(move |writer: Option<&mut Writer>| {
+            let done = writer.map(|writer| work(writer).map_err(|fault| fault.error(operation)));
+            let _ = answer.send(done.unwrap_or_else(|| Err(closed(operation)))); // the caller may have stopped waiting
         });
-        self.requests.send(Request::Upkeep(task)).await.map_err(|_| closed())?;
-        let Ok(result) = outcome.await else {
+        self.requests.send(Request::Upkeep(task)).await.map_err(|_| closed(operation))?;
+        outcome.await.unwrap_or_else(|_| {
             let message = "the writer ended before it answered";
-            return Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, operation, message));
-        };
-        result.map_err(|fault| fault.error(operation))
+            Err(StorageError::new(StorageErrorKind::Io, Retry::Unknown, operation, message))
+        })
     }
 
     /// Lets the writer finish what waits, and closes the file.
@@ -191,19 +217,38 @@ impl WriterHandle {
     }
 }
 
-fn closed() -> StorageError {
-    StorageError::new(StorageErrorKind::Closed, Retry::Never, APPLY, "the storage was closed")
+pub(super) fn closed(operation: &'static str) -> StorageError {
+    StorageError::new(StorageErrorKind::Closed, Retry::Never, operation, "the storage was closed")
 }
 
-/// Whether a group is so small that its sync is what takes the time.
-fn is_small(batches: &[Batch]) -> bool {
-    let (mut bytes, mut writes) = (0usize, 0usize);
+/// Whether a group, of so many bytes of bodies, is so small that its sync is what takes the time.
+fn is_small(batches: &[Batch], bytes: usize) -> bool {
+    let mut writes = 0usize;
     for batch in batches {
-        bytes = bytes.saturating_add(batch.body_bytes());
         let documents = batch.sessions.iter().map(|part| part.writes.len() + 1).sum::<usize>();
         writes = writes.saturating_add(documents).saturating_add(batch.jobs.len());
     }
     bytes <= HERE_BYTES_MAX && writes <= HERE_WRITES_MAX
+}
+
+/// One who waits for a group, counted as long as it lives.
+struct Present<'a>(&'a AtomicUsize);
+
+impl<'a> Present<'a> {
+    fn new(desk: &'a Desk) -> Self {
+        desk.asked.fetch_add(1, Ordering::Relaxed);
+        Self(&desk.asked)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 1
+    }
+}
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Whether this thread belongs to a runtime that goes on with its other tasks while this thread waits for the disk.
@@ -238,7 +283,7 @@ fn serve(desk: &Desk, mut queue: mpsc::Receiver<Request>) -> Option<oneshot::Sen
     let mut closing = None;
     while closing.is_none() {
         let Some(first) = queue.blocking_recv() else { break };
-        desk.quiet.store(false, Ordering::Relaxed); // so that nobody overtakes on the short way again and again
+        let was_quiet = desk.quiet.swap(false, Ordering::Relaxed); // nobody overtakes on the short way again and again
         let Ok(mut at) = desk.writer.lock() else { break };
         let Some(writer) = at.as_mut() else { break };
         let (mut group, mut task) = (Vec::new(), None);
@@ -250,9 +295,9 @@ fn serve(desk: &Desk, mut queue: mpsc::Receiver<Request>) -> Option<oneshot::Sen
                 Request::Upkeep(work) => task = Some(work),
                 Request::Tend => {}
                 Request::Ask(ask) => {
-                    let asked: &[Batch] = if let Ask::Apply { batches, .. } = &ask { batches } else { &[] };
-                    batches = batches.saturating_add(asked.len().max(1));
-                    bytes = asked.iter().map(Batch::body_bytes).fold(bytes, usize::saturating_add);
+                    let (more, size) = ask.size();
+                    batches = batches.saturating_add(more);
+                    bytes = bytes.saturating_add(size);
                     group.push(ask);
                 }
             }
@@ -264,12 +309,27 @@ fn serve(desk: &Desk, mut queue: mpsc::Receiver<Request>) -> Option<oneshot::Sen
         if !group.is_empty() {
             writer.answer(group);
         }
-        let quiet = callers <= 1 && begun.elapsed() <= desk.time_max;
+        // A commit that nobody asked for says nothing about the disk.
+        let quiet = if callers == 0 { was_quiet } else { callers == 1 && begun.elapsed() <= desk.time_max };
         if let Some(work) = task {
-            work(writer);
+            work(Some(writer));
         }
         writer.tend_log();
         desk.quiet.store(quiet, Ordering::Relaxed);
     }
+    refuse(queue);
     closing
+}
+
+/// Tells who still waits, behind whoever closed the storage, that nothing was tried.
+pub(super) fn refuse(mut queue: mpsc::Receiver<Request>) {
+    queue.close();
+    while let Ok(request) = queue.try_recv() {
+        match request {
+            Request::Ask(ask) => ask.refuse(),
+            Request::Upkeep(task) => task(None),
+            Request::Tend => {}
+            Request::Close(done) => drop(done.send(())),
+        }
+    }
 }

@@ -68,12 +68,12 @@ fn a_failure_of_one_request_fails_no_other() {
     let (asks, answers): (Vec<Ask>, Vec<_>) = ["a", "bad", "b"]
         .map(|name| {
             let (answer, outcome) = oneshot::channel();
-            (Ask::Apply { batches: vec![creating(name)], answer }, outcome)
+            (Ask::Apply { batches: vec![creating(name)], bytes: 0, answer }, outcome)
         })
         .into_iter()
         .unzip();
     writer.answer(asks);
-    let answers: Vec<_> = answers.into_iter().map(|answer| answer.blocking_recv().unwrap()).collect();
+    let answers: Vec<_> = answers.into_iter().map(|answer| answer.blocking_recv().unwrap().0).collect();
     assert!(is_committed(&[answers[0].as_ref().unwrap().clone()]));
     assert_eq!(answers[1].as_ref().unwrap_err().kind(), StorageErrorKind::Corrupt);
     assert!(is_committed(&[answers[2].as_ref().unwrap().clone()]));
@@ -158,6 +158,140 @@ fn a_runtime_of_one_thread_never_waits_for_the_disk() {
         let names = runtime.block_on(committed_on(3, Duration::MAX));
         assert!(names.len() == 3 && names.iter().all(is_ours), "{names:?}");
     }
+}
+
+/// A clock that counts the commits, and holds the writer's thread up until it is opened.
+#[derive(Debug, Default)]
+struct Gate {
+    commits: AtomicUsize,
+    is_open: std::sync::atomic::AtomicBool,
+}
+
+impl Clock for Gate {
+    fn now(&self) -> jaren_host::Timestamp {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        while std::thread::current().name() == Some("jaren-writer") && !self.is_open.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        jaren_host::Timestamp::from_millis(0)
+    }
+}
+
+/// Polls futures in one task until all are done; opens the gate when all of them wait.
+async fn join<F: Future + Unpin>(mut futures: Vec<F>, gate: &Gate) -> Vec<F::Output> {
+    let mut polls = 0;
+    let mut done: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (future, done) in futures.iter_mut().zip(&mut done) {
+            if done.is_none()
+                && let std::task::Poll::Ready(output) = std::pin::Pin::new(future).poll(context)
+            {
+                *done = Some(output);
+            }
+        }
+        polls += 1;
+        gate.is_open.store(polls > 1, Ordering::Relaxed); // the first poll of one of them ends where it yields
+        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}
+
+// One after the other on the caller's thread they would cost a sync each, and the task would wait for all of them.
+#[test]
+fn commits_that_one_task_joins_share_a_sync() {
+    const RUNS: usize = 64;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    open::create(&path).unwrap();
+    let gate = Arc::new(Gate::default());
+    let options = SqliteOptions::new().with_clock(gate.clone());
+    let writer = Arc::new(handle::start_with(&path, options, Arc::default(), Duration::MAX).unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let (caller, opens) = (writer.clone(), gate.clone());
+    let task = runtime.spawn(async move {
+        let apply = |n: usize| {
+            let caller = &caller;
+            Box::pin(async move { caller.apply(vec![creating(&n.to_string())]).await })
+        };
+        join((0..RUNS).map(apply).collect(), &opens).await
+    });
+    for outcomes in runtime.block_on(task).unwrap() {
+        assert!(is_committed(&[outcomes.unwrap()]));
+    }
+    let commits = gate.commits.load(Ordering::Relaxed);
+    assert!(
+        commits <= 2,
+        "{commits} syncs: those that the writer found at first, and all that came meanwhile"
+    );
+    runtime.block_on(writer.close());
+}
+
+/// A clock that is slow once.
+#[derive(Debug, Default)]
+struct SlowOnce(AtomicUsize);
+
+impl Clock for SlowOnce {
+    fn now(&self) -> jaren_host::Timestamp {
+        let begun = std::time::Instant::now();
+        while self.0.load(Ordering::Relaxed) == 0 && begun.elapsed() < Duration::from_millis(30) {
+            std::hint::spin_loop();
+        }
+        self.0.fetch_add(1, Ordering::Relaxed);
+        jaren_host::Timestamp::from_millis(0)
+    }
+}
+
+#[test]
+fn what_commits_nothing_does_not_tell_of_a_quick_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    open::create(&path).unwrap();
+    let options = SqliteOptions::new().with_clock(Arc::new(SlowOnce::default()));
+    let writer = handle::start_with(&path, options, Arc::default(), Duration::from_millis(20)).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    assert!(writer.is_quiet());
+    assert!(is_committed(&[runtime.block_on(writer.apply(vec![creating("a")])).unwrap()]));
+    assert!(!writer.is_quiet());
+    runtime.block_on(writer.upkeep("do nothing", |_| Ok(()))).unwrap();
+    assert!(!writer.is_quiet());
+    runtime.block_on(writer.close());
+}
+
+#[test]
+fn what_waits_behind_a_close_is_told_that_nothing_was_tried() {
+    let (requests, queue) = tokio::sync::mpsc::channel(4);
+    let (answer, outcome) = oneshot::channel();
+    let (leased, jobs) = oneshot::channel();
+    let (done, closed) = oneshot::channel();
+    let (tended, task) = oneshot::channel();
+    let claim = Claim::new(vec!["k".into()], "me", Duration::from_secs(1), vec!["t".into()]);
+    let asks =
+        [Ask::Apply { batches: vec![creating("a")], bytes: 0, answer }, Ask::Claim { claim, answer: leased }];
+    for request in asks.map(handle::Request::Ask) {
+        assert!(requests.try_send(request).is_ok());
+    }
+    let work = move |writer: Option<&mut Writer>| assert!(tended.send(writer.is_none()).is_ok());
+    assert!(requests.try_send(handle::Request::Upkeep(Box::new(work))).is_ok());
+    assert!(requests.try_send(handle::Request::Close(done)).is_ok());
+    handle::refuse(queue);
+    let told = |error: StorageError| (error.kind(), error.retry());
+    let expected = (StorageErrorKind::Closed, Retry::Never);
+    assert_eq!(told(outcome.blocking_recv().unwrap().0.unwrap_err()), expected);
+    assert_eq!(told(jobs.blocking_recv().unwrap().unwrap_err()), expected);
+    assert!(task.blocking_recv().unwrap());
+    closed.blocking_recv().unwrap();
+    assert!(requests.is_closed());
+}
+
+// The writer would make the long one itself, on the commit path, when it hears of one that was not made.
+#[test]
+fn a_checkpoint_that_fails_is_none() {
+    let (_folder, writer) = writer();
+    writer.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(!checkpoint::checkpoint(&writer.connection));
+    writer.connection.execute_batch("COMMIT").unwrap();
+    assert!(checkpoint::checkpoint(&writer.connection));
 }
 
 /// A clock that panics when it is asked the second time.
@@ -258,8 +392,8 @@ fn a_claim_is_made_in_one_transaction_with_what_waits_beside_it() {
         )
     });
     let [(first, got), (second, rest)] = claims;
-    writer.answer(vec![Ask::Apply { batches: vec![enqueue], answer: applied }, first, second]);
-    assert!(is_committed(&[outcomes.blocking_recv().unwrap().unwrap()]));
+    writer.answer(vec![Ask::Apply { batches: vec![enqueue], bytes: 0, answer: applied }, first, second]);
+    assert!(is_committed(&[outcomes.blocking_recv().unwrap().0.unwrap()]));
     assert_eq!(got.blocking_recv().unwrap().unwrap().len(), 1);
     assert!(rest.blocking_recv().unwrap().unwrap().is_empty());
     assert_eq!(commits.load(Ordering::Relaxed), 1);
