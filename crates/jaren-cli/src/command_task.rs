@@ -15,12 +15,15 @@ pub(crate) fn tasks(file: &TasksFile, runner: &Arc<Runner>, stop: &Stop) -> Task
     let mut tasks = Tasks::new();
     for (name, _, binding) in file.bindings.iter() {
         let binding = Arc::new(binding.clone());
-        let (runner, stop, version) = (Arc::clone(runner), stop.clone(), binding.version.clone());
+        let (runner, stop, called) = (Arc::clone(runner), stop.clone(), Arc::clone(&binding));
         let handler = move |context: TaskContext, with: Value, input: Value| {
-            let (runner, binding, stop) = (Arc::clone(&runner), Arc::clone(&binding), stop.clone());
+            let (runner, binding, stop) = (Arc::clone(&runner), Arc::clone(&called), stop.clone());
             async move { call(&runner, &binding, &stop, &context, &with, &input).await }
         };
-        tasks.add_value(name, &version, handler);
+        let task = tasks.add_value(name, &binding.version, handler);
+        if let Some(policy) = &binding.retry {
+            task.retry(policy.clone());
+        }
     }
     tasks
 }

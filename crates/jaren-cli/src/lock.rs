@@ -37,7 +37,7 @@ pub(crate) enum Asked {
 
 impl RunLock {
     /// Asks for the lock of the run whose lock file has this name, in the folder of `store`.
-    pub(crate) fn ask(store: &Path, name: &str) -> Result<Asked, Problem> {
+    pub(crate) async fn ask(store: &Path, name: &str) -> Result<Asked, Problem> {
         let path = file_path(store, name);
         let failed = |error: std::io::Error| {
             Problem::new(Exit::Io, format!("lock file {} cannot be used: {error}", path.display()))
@@ -67,7 +67,7 @@ impl RunLock {
             if since.elapsed() >= patience {
                 return Ok(Asked::Busy(holder));
             }
-            std::thread::sleep(POLL);
+            tokio::time::sleep(POLL).await;
         }
     }
 
@@ -111,30 +111,34 @@ fn is_gone(id: i32) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_second_asker_learns_who_holds_the_lock() {
+    #[tokio::test]
+    async fn the_second_asker_learns_who_holds_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("jaren.db");
         let link = folder.path().join("link.db");
         std::fs::write(&store, "").unwrap();
         std::os::unix::fs::symlink(&store, &link).unwrap();
-        let Asked::Held(first) = RunLock::ask(&store, "abc").unwrap() else { panic!("the lock is free") };
-        let Asked::Busy(holder) = RunLock::ask(&link, "abc").unwrap() else { panic!("the lock is held") };
+        let Asked::Held(first) = RunLock::ask(&store, "abc").await.unwrap() else {
+            panic!("the lock is free")
+        };
+        let Asked::Busy(holder) = RunLock::ask(&link, "abc").await.unwrap() else {
+            panic!("the lock is held")
+        };
         assert_eq!(holder, i32::try_from(std::process::id()).ok());
-        assert!(matches!(RunLock::ask(&store, "other").unwrap(), Asked::Held(_)));
+        assert!(matches!(RunLock::ask(&store, "other").await.unwrap(), Asked::Held(_)));
 
         // A duplicate of the file, as the watcher has it, does not keep a lock that was let go.
         let duplicate = first.file().try_clone().unwrap();
         first.release();
-        assert!(matches!(RunLock::ask(&store, "abc").unwrap(), Asked::Held(_)));
+        assert!(matches!(RunLock::ask(&store, "abc").await.unwrap(), Asked::Held(_)));
         drop(duplicate);
     }
 
-    #[test]
-    fn a_folder_that_cannot_be_made_is_a_problem() {
+    #[tokio::test]
+    async fn a_folder_that_cannot_be_made_is_a_problem() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("jaren.db-locks"), "a file").unwrap();
-        let problem = RunLock::ask(&folder.path().join("jaren.db"), "abc").unwrap_err();
+        let problem = RunLock::ask(&folder.path().join("jaren.db"), "abc").await.unwrap_err();
         assert_eq!(problem.exit(), Exit::Io);
     }
 }

@@ -2,10 +2,13 @@
 //!
 //! The file is read by hand over the parser's spanned tree, so that every defect is found in one go and shown in place.
 
+mod retry;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jaren::engine::RetryPolicy;
 use jaren::flow::TaskMap;
 use jaren::json::Digest;
 use toml::Spanned;
@@ -70,6 +73,8 @@ pub(crate) struct Binding {
     pub(crate) grace: Duration,
     /// Bytes that it may print on standard output.
     pub(crate) output_bytes_max: usize,
+    /// When it is executed again after a failure; none for not at all.
+    pub(crate) retry: Option<RetryPolicy>,
 }
 
 /// Reads a tasks file.
@@ -176,6 +181,7 @@ impl Reader<'_> {
             timeout: TIMEOUT_DEFAULT,
             grace: GRACE_DEFAULT,
             output_bytes_max: OUTPUT_DEFAULT,
+            retry: None,
         };
         for (member, value) in table {
             match member.get_ref().as_ref() {
@@ -186,10 +192,11 @@ impl Reader<'_> {
                 "timeout" => binding.timeout = self.duration(value, "timeout", TIMEOUT_MAX),
                 "grace" => binding.grace = self.duration(value, "grace", GRACE_MAX),
                 "output" => binding.output_bytes_max = self.size(value),
+                "retry" => binding.retry = self.retry(value),
                 other => self.refuse(
                     member.span(),
                     format!("unknown member {other:?}"),
-                    "a task has version, exec, dir, env, timeout, grace and output",
+                    "a task has version, exec, dir, env, timeout, grace, output and retry",
                 ),
             }
         }
@@ -356,6 +363,7 @@ mod tests {
             timeout = "90s"
             grace = "250 ms"
             output = "64KiB"
+            retry = { attempts = 3, first = "1s", codes = ["command-timeout"] }
             [tasks."odd name"]
             version = "1"
             exec = ["true"]
@@ -365,6 +373,8 @@ mod tests {
         assert_eq!(charge.dir, Path::new("/here/tasks"));
         assert_eq!(charge.timeout, Duration::from_secs(90));
         assert_eq!(charge.grace, Duration::from_millis(250));
+        let retry = RetryPolicy::times(2).with_backoff(Duration::from_secs(1), Duration::from_secs(8));
+        assert_eq!(charge.retry, Some(retry.only_codes(["command-timeout"])));
         assert_eq!(charge.output_bytes_max, 65_536);
         let odd = bindings.get("odd name", Some("1")).unwrap();
         assert_eq!((odd.timeout, &*odd.dir), (TIMEOUT_DEFAULT, Path::new("/here")));
@@ -394,10 +404,19 @@ mod tests {
                     exec = [\"x\", 2]\n\
                     shell = true\n\
                     env = [\"A=B\"]\n\
-                    output = \"1GiB\"\n";
+                    output = \"1GiB\"\n\
+                    retry = { attempts = 1, often = true }\n\
+                    [tasks.c]\n\
+                    version = \"1\"\n\
+                    exec = [\"x\"]\n\
+                    retry = { first = \"2s\", most = \"1s\", codes = [] }\n\
+                    [tasks.d]\n\
+                    version = \"1\"\n\
+                    exec = [\"x\"]\n\
+                    retry = 3\n";
         let found = defects(text);
         let lines: Vec<usize> = found.iter().map(|(line, _)| *line).collect();
-        assert_eq!(lines, [1, 3, 4, 5, 6, 7, 8, 9, 10], "{found:?}");
+        assert_eq!(lines, [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11, 15, 15, 15, 19], "{found:?}");
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn a_run_waits_takes_an_event_and_is_done() {
 
     let said = sandbox.jaren("send order-7 approve --payload {\"accept\":false} --id e1").code(10);
     assert!(
-        said.out.ends_with("the wait refused event e1: it takes no approve with this payload\n"),
+        said.out.ends_with("the wait ignored event e1: it takes no approve with this payload\n"),
         "{said:#?}"
     );
 

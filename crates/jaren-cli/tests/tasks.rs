@@ -258,3 +258,22 @@ fn the_watcher_kills_only_the_groups_that_are_left() {
     removed.kill().unwrap();
     removed.wait().unwrap();
 }
+
+/// The attempts that the command was told of, and the run's exit code.
+#[test]
+fn a_failed_command_is_executed_again_as_often_as_its_retry_says() {
+    for (retry, code, attempts) in [
+        ("{ attempts = 3, first = \"1ms\" }", 0, "1\n2\n3\n"),
+        ("{ attempts = 2, first = \"1ms\" }", 1, "1\n2\n"),
+        ("{ attempts = 9, first = \"1ms\", codes = [\"command-timeout\"] }", 1, "1\n"),
+    ] {
+        let sandbox = Sandbox::new();
+        // It fails before its third attempt.
+        let line = "attempt=$(sed 's/.*\"attempt\":\\([0-9]*\\).*/\\1/'); echo $attempt >> attempts; \
+                    [ $attempt -ge 3 ] && echo $attempt";
+        let tasks = format!("{}\nretry = {retry}\n", shell(line));
+        sandbox.write("flow.json", ONE_STEP).write("tasks.toml", tasks);
+        sandbox.jaren("run flow.json --tasks tasks.toml --id r --json").code(code);
+        assert_eq!(std::fs::read_to_string(sandbox.path("attempts")).unwrap(), attempts, "{retry}");
+    }
+}

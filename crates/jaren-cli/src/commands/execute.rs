@@ -51,8 +51,8 @@ pub(crate) enum Enter {
 
 impl Execution<'_> {
     /// Asks for the run's lock.
-    pub(crate) fn lock(&self) -> Result<Asked, Problem> {
-        RunLock::ask(self.path, &Digest::of(self.run.as_bytes()).to_string())
+    pub(crate) async fn lock(&self) -> Result<Asked, Problem> {
+        RunLock::ask(self.path, &Digest::of(self.run.as_bytes()).to_string()).await
     }
 
     /// Executes the run until it is done, waits, fails, or somebody stops it.
@@ -89,7 +89,12 @@ impl Execution<'_> {
             if !matches!(status, Status::Waiting { .. }) || !self.has_news().await? {
                 return Ok(status);
             }
-            match self.lock()? {
+            let asked = tokio::select! {
+                biased;
+                () = stop.at_checkpoint.cancelled() => return Ok(status),
+                asked = self.lock() => asked?,
+            };
+            match asked {
                 Asked::Held(again) => lock = again,
                 Asked::Busy(_) => return Ok(status),
             }

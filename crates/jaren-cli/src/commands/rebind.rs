@@ -40,7 +40,7 @@ pub(crate) async fn rebind(arguments: &args::Rebind, output: &mut Output) -> Res
     if arguments.start_over {
         rebind = rebind.starting_over();
     }
-    let lock = match execution.lock()? {
+    let lock = match execution.lock().await? {
         Asked::Held(lock) => lock,
         Asked::Busy(holder) => return Err(busy(run, holder)),
     };

@@ -27,7 +27,7 @@ pub(crate) async fn resume(arguments: &args::Resume, output: &mut Output) -> Res
     };
     let view = execution.view().await?.ok_or_else(|| unknown_run(&arguments.run, &arguments.store.store))?;
     execution.tasks = remembered_tasks(&view, arguments.drive.tasks.as_deref(), output)?;
-    match execution.lock()? {
+    match execution.lock().await? {
         Asked::Held(lock) => execution.drive(lock, Enter::Open, output).await,
         Asked::Busy(holder) => Err(busy(&arguments.run, holder)),
     }

@@ -45,7 +45,7 @@ pub(crate) async fn run(arguments: &args::Run, output: &mut Output) -> Result<Ex
     let store = arguments.store.store.display().to_string();
     let object = value!({ "type": "run", "run": id.as_str(), "store": store });
     output.print(&object, || format!("run {}\n", text::line(&id)));
-    match execution.lock()? {
+    match execution.lock().await? {
         Asked::Held(lock) => {
             let start = Start::new(document.value, data)
                 .with_id(&*id)

@@ -40,7 +40,7 @@ pub(crate) async fn send(arguments: &args::Send, output: &mut Output) -> Result<
     }
     let view = execution.view().await?.ok_or_else(|| unknown_run(&arguments.run, &arguments.store.store))?;
     execution.tasks = remembered_tasks(&view, arguments.drive.tasks.as_deref(), output)?;
-    match execution.lock()? {
+    match execution.lock().await? {
         Asked::Held(lock) => {
             let exit = execution.drive(lock, Enter::Open, output).await?;
             let fate = event_fate(&*execution.storage, &arguments.run, id).await;

@@ -21,8 +21,9 @@ use std::fs::File;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::process::{Child, Command};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use self::pipes::{Carrying, Pipes, Tail, TooMuch};
@@ -84,7 +85,8 @@ impl Runner {
     /// When `stop` is ready the command is ended. Dropping the future kills the command's group at once.
     pub(crate) async fn run(&self, binding: &Binding, input: &[u8], stop: impl Future<Output = ()>) -> Ended {
         match self.spawn(binding) {
-            Ok((mut child, group)) => attend(binding, &mut child, &group, input, stop).await,
+            // The group is dropped before the child: while that is not reaped, its number is nobody else's.
+            Ok((mut child, mut group)) => attend(binding, &mut child, &mut group, input, stop).await,
             Err(error) => Ended { result: Err(CommandError::Start(error)), stderr: String::new() },
         }
     }
@@ -98,7 +100,7 @@ impl Runner {
         let child = command.spawn()?;
         let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(process_id);
         let pid = pid.ok_or_else(|| std::io::Error::other("the command ended before it was known"))?;
-        let group = Group { pid, watcher: &self.watcher };
+        let group = Group { pid, watcher: &self.watcher, is_reaped: false };
         self.watcher.add(pid)?;
         Ok((child, group))
     }
@@ -120,10 +122,14 @@ fn environment(allowed: &[String]) -> impl Iterator<Item = (std::ffi::OsString, 
 }
 
 /// A running process group; killed when this is dropped.
+///
+/// Its number is the command's, and is given again once the command is reaped. So it is killed before that, and never
+/// after.
 #[derive(Debug)]
 struct Group<'a> {
     pid: Pid,
     watcher: &'a Watcher,
+    is_reaped: bool,
 }
 
 impl Group<'_> {
@@ -135,7 +141,9 @@ impl Group<'_> {
 
 impl Drop for Group<'_> {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        if !self.is_reaped {
+            self.signal(Signal::KILL);
+        }
         self.watcher.remove(self.pid);
     }
 }
@@ -144,7 +152,7 @@ impl Drop for Group<'_> {
 async fn attend(
     binding: &Binding,
     child: &mut Child,
-    group: &Group<'_>,
+    group: &mut Group<'_>,
     input: &[u8],
     stop: impl Future<Output = ()>,
 ) -> Ended {
@@ -152,13 +160,15 @@ async fn attend(
     let mut errors = Tail::default();
     let pipes = Pipes::take(child);
     let mut carrying = Carrying::new(pipes.carry(input, &mut output, binding.output_bytes_max, &mut errors));
-    let end = end_of(binding, child, &mut carrying, stop).await;
+    let end = end_of(binding, group.pid, &mut carrying, stop).await;
     if end.is_err() {
-        ask_to_end(binding, child, group, &mut carrying).await;
+        ask_to_end(binding, group, &mut carrying).await;
     }
     group.signal(Signal::KILL);
-    // It was killed, so it ends; how it ended is known or does not matter any more.
-    let _ = child.wait().await;
+    // It has ended or was killed, so this comes at once.
+    let status = child.wait().await;
+    group.is_reaped = true;
+    let end = end.and_then(|()| status.map_err(CommandError::Wait));
     let rest = timeout(PIPES_GRACE, carrying.rest()).await.unwrap_or(Ok(()));
     drop(carrying);
     let result = match (end, rest) {
@@ -173,10 +183,11 @@ async fn attend(
 /// Waits until the command ends, or until it must.
 async fn end_of(
     binding: &Binding,
-    child: &mut Child,
+    pid: Pid,
     carrying: &mut Carrying<'_>,
     stop: impl Future<Output = ()>,
-) -> Result<ExitStatus, CommandError> {
+) -> Result<(), CommandError> {
+    let mut ended = std::pin::pin!(ended(pid));
     let mut stop = std::pin::pin!(stop);
     let mut limit = std::pin::pin!(tokio::time::sleep(binding.timeout));
     loop {
@@ -186,24 +197,36 @@ async fn end_of(
             carried = carrying.done() => if carried == Err(TooMuch) {
                 return Err(CommandError::TooMuch(binding.output_bytes_max));
             },
-            status = child.wait() => return status.map_err(CommandError::Wait),
+            ended = &mut ended => return ended.map_err(CommandError::Wait),
             () = &mut limit => return Err(CommandError::Timeout(binding.timeout)),
         }
     }
 }
 
 /// Asks the command's group to end, and gives it the time that its binding grants.
-async fn ask_to_end(binding: &Binding, child: &mut Child, group: &Group<'_>, carrying: &mut Carrying<'_>) {
+async fn ask_to_end(binding: &Binding, group: &Group<'_>, carrying: &mut Carrying<'_>) {
     group.signal(Signal::TERM);
+    let mut ended = std::pin::pin!(ended(group.pid));
     let mut grace = std::pin::pin!(tokio::time::sleep(binding.grace));
     loop {
         tokio::select! {
-            _ = child.wait() => return,
+            _ = &mut ended => return,
             () = &mut grace => return,
             // Read on: a command that says goodbye would hang in a full pipe.
             _ = carrying.done() => {}
         }
     }
+}
+
+/// Waits until a child of ours has ended, and leaves it to be reaped.
+async fn ended(pid: Pid) -> std::io::Result<()> {
+    // It listens before it looks, so that no end is missed.
+    let mut changes = signal(SignalKind::child())?;
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    while waitid(WaitId::Pid(pid), look)?.is_none() {
+        changes.recv().await;
+    }
+    Ok(())
 }
 
 fn describe(status: ExitStatus) -> String {
