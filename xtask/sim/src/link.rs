@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jaren_durable::{
-    Address, At, Batch, BoxFuture, Claim, Commit, CommitId, Committed, DocumentRecord, DocumentsQuery,
-    Expected, FamilyQuery, Job, JobCounts, JobsQuery, MemoryStorage, Outcome, Page, Retry, Seq, SessionId,
-    SessionRecord, SessionsQuery, Storage, StorageError, StorageErrorKind, StoredDocument,
+    Address, At, Batch, CommitId, Committed, Expected, MemoryStorage, Outcome, Overlay, Retry, Seq,
+    SessionId, Storage, StorageError, StorageErrorKind, StoredDocument,
 };
+use jaren_durable_kit::faults::Fault;
 use jaren_host::Timestamp;
 use jaren_json::{Object, Value};
 use tokio::sync::oneshot;
@@ -37,25 +37,6 @@ impl Control {
         Control::OtherInput,
     ];
 }
-
-/// A commit that is not made as it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// Nothing is written, and the process is dead.
-    DiesBefore,
-    /// It is written, and the process is dead.
-    DiesAfter,
-    /// It is written, but the answer says that nobody knows.
-    ReplyLost,
-    /// Nothing is written, and the answer says that nobody knows.
-    NotWritten,
-    /// Nothing is written, and the answer says so.
-    Refused,
-}
-
-/// The faults that a matrix goes through.
-pub(crate) const FAULTS: [Fault; 5] =
-    [Fault::DiesBefore, Fault::DiesAfter, Fault::ReplyLost, Fault::NotWritten, Fault::Refused];
 
 /// Counts the commits of all processes, and knows which of them fails.
 #[derive(Debug, Default)]
@@ -145,7 +126,7 @@ impl Link {
         group
     }
 
-    async fn read<T>(&self, answer: BoxFuture<'_, Result<T, StorageError>>) -> Result<T, StorageError> {
+    async fn reading<T>(&self, answer: Reading<'_, T>) -> Result<T, StorageError> {
         if self.board.rough() {
             if self.board.percent(8) {
                 let (tx, rx) = oneshot::channel();
@@ -219,51 +200,23 @@ fn with_other_input(value: &Value) -> Value {
     Value::Object(snapshot.with("context", Value::Object(context.with("data", "another"))))
 }
 
-type Reading<'a, T> = BoxFuture<'a, Result<T, StorageError>>;
+type Reading<'a, T> = jaren_durable::Answer<'a, T>;
 
-impl Storage for Link {
-    fn apply(&self, group: Vec<Batch>) -> BoxFuture<'_, Answer> {
+impl Overlay for Link {
+    fn under(&self) -> &dyn Storage {
+        &*self.memory
+    }
+
+    fn apply(&self, group: Vec<Batch>) -> Reading<'_, Vec<Outcome>> {
         Box::pin(self.send(group))
     }
 
-    fn session(&self, session: SessionId) -> Reading<'_, Option<SessionRecord>> {
-        Box::pin(self.read(self.memory.session(session)))
+    fn read<'a, T: Send + 'a>(&'a self, answer: Reading<'a, T>) -> Reading<'a, T> {
+        Box::pin(self.reading(answer))
     }
 
     fn document(&self, session: SessionId, address: Address, at: At) -> Reading<'_, Option<StoredDocument>> {
-        Box::pin(self.read(Box::pin(self.disguised(session, address, at))))
-    }
-
-    fn family(&self, query: FamilyQuery) -> Reading<'_, Page<StoredDocument>> {
-        Box::pin(self.read(self.memory.family(query)))
-    }
-
-    fn documents(&self, query: DocumentsQuery) -> Reading<'_, Page<DocumentRecord>> {
-        Box::pin(self.read(self.memory.documents(query)))
-    }
-
-    fn sessions(&self, query: SessionsQuery) -> Reading<'_, Page<SessionRecord>> {
-        Box::pin(self.read(self.memory.sessions(query)))
-    }
-
-    fn changes(&self, session: SessionId, after: Seq, limit: usize) -> Reading<'_, Vec<Commit>> {
-        Box::pin(self.read(self.memory.changes(session, after, limit)))
-    }
-
-    fn claim(&self, claim: Claim) -> Reading<'_, Vec<Job>> {
-        Box::pin(self.read(self.memory.claim(claim)))
-    }
-
-    fn job(&self, id: Arc<str>) -> Reading<'_, Option<Job>> {
-        Box::pin(self.read(self.memory.job(id)))
-    }
-
-    fn jobs(&self, query: JobsQuery) -> Reading<'_, Page<Job>> {
-        Box::pin(self.read(self.memory.jobs(query)))
-    }
-
-    fn job_counts(&self) -> Reading<'_, Vec<JobCounts>> {
-        Box::pin(self.read(self.memory.job_counts()))
+        Box::pin(self.disguised(session, address, at))
     }
 
     fn moved(&self, session: SessionId, after: Seq) -> Reading<'_, Seq> {

@@ -36,6 +36,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
+use jaren_durable_kit::faults::Fault;
 
 use link::Control;
 use many::Many;
@@ -145,14 +146,14 @@ fn condemn(control: Control, seed: u64) -> bool {
 
 fn tell_matrix(control: Option<Control>) -> bool {
     let start = Instant::now();
-    let matrix = matrix::matrix(&link::FAULTS, control);
+    let matrix = matrix::matrix(&Fault::MATRIX, control);
     for broken in &matrix.broken {
         println!("sim: {broken}");
     }
     println!(
         "sim: {} writes, each with {} faults: {} histories in {:.1} s, {} broken; {}",
         matrix.writes,
-        link::FAULTS.len(),
+        Fault::MATRIX.len(),
         matrix.histories,
         start.elapsed().as_secs_f64(),
         matrix.broken.len(),

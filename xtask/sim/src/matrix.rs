@@ -3,6 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use jaren_durable_kit::faults::Fault;
 use jaren_engine::CommitPolicy;
 use jaren_json::{Value, value};
 
@@ -10,7 +11,7 @@ use crate::causes::Coverage;
 use crate::dice::Dice;
 use crate::fixed::{Fixed, documents};
 use crate::history::{Reply, Verdict, in_one_thread, verdict};
-use crate::link::{Control, Fault};
+use crate::link::Control;
 use crate::many::cores;
 use crate::world::{Setting, Trouble, World};
 

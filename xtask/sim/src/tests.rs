@@ -1,10 +1,11 @@
 //! What the simulation itself must keep.
 
+use jaren_durable_kit::faults::Fault;
 use jaren_json::value;
 
 use crate::causes::{Cause, Coverage};
 use crate::history::{drawn, run};
-use crate::link::{Control, Fault};
+use crate::link::Control;
 use crate::many::{command, condemned};
 use crate::matrix::{follows, matrix};
 use crate::oracle::{Decision, End, read};

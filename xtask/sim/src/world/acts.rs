@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jaren_durable::{Batch, Retry};
+use jaren_durable_kit::faults::Fault;
 use jaren_engine::{CancellationToken, Drive, Engine, Event, Failure, Rebind, Record, Resources, Start};
 use jaren_json::{Value, value};
 use tokio::sync::Notify;
@@ -12,7 +13,7 @@ use super::{Driving, Trouble, World};
 use crate::board::{Board, Ending, Item, Life, News};
 use crate::document::{EDITIONS, document, number};
 use crate::judge::Broken;
-use crate::link::{Fault, failed};
+use crate::link::failed;
 use crate::tasks::{Lent, is_other, run_name};
 
 /// How a drive is begun.
@@ -36,9 +37,8 @@ enum Fate {
     Well,
     /// Applied; the answer takes its time.
     Slow,
-    Lost,
-    Unwritten,
-    Refused,
+    /// Fails so.
+    Fault(Fault),
     Busy,
     /// The answer says that nobody knows, and it is applied later or never.
     Late,
@@ -207,33 +207,11 @@ impl World {
     async fn commit(
         &mut self,
         life: Life,
-        group: Vec<Batch>,
+        mut group: Vec<Batch>,
         tx: tokio::sync::oneshot::Sender<crate::board::Answer>,
     ) -> Result<(), Broken> {
-        let scripted = self.script.next();
-        let fate = match scripted {
-            Some(fault) => {
-                self.say(|| format!("process {life}: {fault:?}"));
-                if let Fault::DiesBefore | Fault::DiesAfter = fault {
-                    for process in self.processes.iter().filter(|process| process.life == life) {
-                        process.link.cut();
-                    }
-                }
-                match fault {
-                    Fault::DiesBefore => {
-                        let _ = tx.send(Err(failed(Retry::Never)));
-                        return Ok(());
-                    }
-                    Fault::DiesAfter => {
-                        let _ = self.apply(life, group).await?;
-                        let _ = tx.send(Err(failed(Retry::Never)));
-                        return Ok(());
-                    }
-                    Fault::ReplyLost => Fate::Lost,
-                    Fault::NotWritten => Fate::Unwritten,
-                    Fault::Refused => Fate::Refused,
-                }
-            }
+        let fate = match self.script.next() {
+            Some(fault) => Fate::Fault(fault),
             None if self.board.rough() => self.fate(),
             None => Fate::Well,
         };
@@ -248,16 +226,22 @@ impl World {
                 let answer = self.apply(life, group).await?;
                 self.board.push(life, Item::Reply { answer, tx });
             }
-            Fate::Lost => {
-                let _ = self.apply(life, group).await?;
-                let _ = tx.send(Err(failed(Retry::Unknown)));
+            Fate::Fault(fault) => {
+                if fault.kills() {
+                    for process in self.processes.iter().filter(|process| process.life == life) {
+                        process.link.cut();
+                    }
+                }
+                group.truncate(fault.writes(group.len()));
+                if !group.is_empty() {
+                    let _ = self.apply(life, group).await?;
+                }
+                let _ = tx.send(Err(failed(fault.retry().unwrap_or(Retry::Never))));
             }
             Fate::Late => {
                 self.orphaned(life, group);
                 let _ = tx.send(Err(failed(Retry::Unknown)));
             }
-            Fate::Unwritten => drop(tx.send(Err(failed(Retry::Unknown)))),
-            Fate::Refused => drop(tx.send(Err(failed(Retry::Safe)))),
             Fate::Busy => drop(tx.send(Err(failed(busy)))),
         }
         Ok(())
@@ -269,9 +253,9 @@ impl World {
             return if slow { Fate::Slow } else { Fate::Well };
         }
         match self.dice.below(100) {
-            0..4 => Fate::Refused,
-            4..7 => Fate::Unwritten,
-            7..12 => Fate::Lost,
+            0..4 => Fate::Fault(Fault::Refused),
+            4..7 => Fate::Fault(Fault::NotWritten),
+            7..12 => Fate::Fault(Fault::ReplyLost),
             12..14 => Fate::Busy,
             14..16 => Fate::Late,
             _ if slow => Fate::Slow,
