@@ -1,7 +1,7 @@
 //! The relations of items, which paths and expressions share.
 //!
-//! Values share their parts, so a small one may unfold to more nodes than anybody can visit. What goes into values is
-//! therefore paid for.
+//! Values share their parts, so a small one may unfold to more nodes than anybody can visit, and a text may be as long as the
+//! document. What goes into values, and through long texts, is therefore paid for.
 
 use std::cmp::Ordering;
 use std::hash::Hasher;
@@ -26,8 +26,21 @@ pub(crate) fn equal(a: &Value, b: &Value, nan: Nan, budget: &Budget) -> Result<b
         (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => {
             equal_containers(a, b, nan, budget)
         }
+        (Value::String(a), Value::String(b)) if a.len() == b.len() => {
+            read(a.len(), budget)?;
+            Ok(a == b)
+        }
         _ => Ok(equal_scalars(a, b, nan)),
     }
+}
+
+/// The bytes of a text that are looked at for one unit of work; what is shorter is read for nothing.
+const READ_EACH: usize = 64;
+
+/// Pays for looking at so many bytes of a text.
+#[inline]
+fn read(bytes: usize, budget: &Budget) -> Result<(), Spent> {
+    if bytes < READ_EACH { Ok(()) } else { budget.spend(bytes / READ_EACH) }
 }
 
 #[inline]
@@ -65,7 +78,7 @@ fn equal_containers(a: &Value, b: &Value, nan: Nan, budget: &Budget) -> Result<b
                 }
                 a.len()
             }
-            (a, b) if equal_scalars(a, b, nan) => 0,
+            (a, b) if equal_scalars(a, b, nan) => a.as_str().map_or(0, |text| text.len() / READ_EACH),
             _ => return Ok(false),
         };
         budget.spend(1 + len)?;
@@ -90,15 +103,21 @@ fn pair_members<'v>(a: &'v Object, b: &'v Object, pending: &mut Vec<(&'v Value, 
 /// How many values inside a container take part in its hash, and how deep they lie at most.
 const HASHED_MAX: u32 = 64;
 const HASHED_LEVELS: u32 = 8;
+/// How many bytes of a text inside a container do.
+const HASHED_BYTES: usize = 256;
 
 /// Feeds a hash so that values that are equal as groups are hash alike.
 #[inline]
-pub(crate) fn hash(value: &Value, hasher: &mut impl Hasher) {
+pub(crate) fn hash(value: &Value, hasher: &mut impl Hasher, budget: &Budget) -> Result<(), Spent> {
     match value {
         Value::Number(number) => hash_number(*number, hasher),
-        Value::String(text) => hasher.write(text.as_bytes()),
+        Value::String(text) => {
+            read(text.len(), budget)?;
+            hasher.write(text.as_bytes());
+        }
         _ => hash_some(value, (&mut HASHED_MAX.clone(), HASHED_LEVELS), hasher),
     }
+    Ok(())
 }
 
 #[inline]
@@ -116,7 +135,10 @@ fn hash_some(value: &Value, (left, levels): (&mut u32, u32), hasher: &mut impl H
         Value::Null => hasher.write_u8(1),
         Value::Bool(bool) => hasher.write_u8(2 + u8::from(*bool)),
         Value::Number(number) => hash_number(*number, hasher),
-        Value::String(text) => hasher.write(text.as_bytes()),
+        Value::String(text) => {
+            hasher.write_usize(text.len());
+            hasher.write(text.as_bytes().get(..HASHED_BYTES).unwrap_or(text.as_bytes()));
+        }
         Value::Array(array) => {
             hasher.write_usize(array.len());
             for element in array.iter().take(HASHED_MAX as usize) {
@@ -135,12 +157,15 @@ fn hash_some(value: &Value, (left, levels): (&mut u32, u32), hasher: &mut impl H
 
 /// The order of two numbers or two texts; others have none. UTF-8 orders texts by code points.
 #[inline]
-pub(crate) fn ordered(left: &Value, right: &Value) -> Option<Ordering> {
-    match (left, right) {
+pub(crate) fn ordered(left: &Value, right: &Value, budget: &Budget) -> Result<Option<Ordering>, Spent> {
+    Ok(match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.partial_cmp(right),
-        (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
+        (Value::String(left), Value::String(right)) => {
+            read(left.len().min(right.len()), budget)?;
+            Some(left.cmp(right))
+        }
         _ => None,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -186,7 +211,7 @@ mod tests {
         assert!(eq(&a, &b, Nan::Unequal));
         let hashed = |value: &Value| {
             let mut hasher = DefaultHasher::new();
-            hash(value, &mut hasher);
+            hash(value, &mut hasher, &Budget::new(1000)).unwrap();
             hasher.finish()
         };
         assert_eq!(hashed(&a), hashed(&b));
@@ -202,6 +227,25 @@ mod tests {
         let budget = Budget::new(1_000_000);
         assert!(equal(&a, &b, Nan::Equal, &budget).is_err());
         assert_eq!(budget.left(), 0);
-        hash(&a, &mut DefaultHasher::new());
+        hash(&a, &mut DefaultHasher::new(), &budget).unwrap();
+    }
+
+    #[test]
+    fn a_long_text_is_paid_for() {
+        let (a, b) = (Value::from("a".repeat(6400)), Value::from("a".repeat(6400)));
+        let paid = |looking: &dyn Fn(&Budget)| {
+            let budget = Budget::new(1000);
+            looking(&budget);
+            1000 - budget.left()
+        };
+        assert_eq!(paid(&|budget| assert!(equal(&a, &b, Nan::Equal, budget).unwrap())), 100);
+        assert_eq!(
+            paid(&|budget| assert!(ordered(&a, &b, budget).unwrap().is_some_and(Ordering::is_eq))),
+            100
+        );
+        assert_eq!(paid(&|budget| hash(&a, &mut DefaultHasher::new(), budget).unwrap()), 100);
+        let (a, b) = (value!([(a)]), value!([(b)]));
+        assert_eq!(paid(&|budget| assert!(equal(&a, &b, Nan::Equal, budget).unwrap())), 103);
+        assert_eq!(paid(&|budget| hash(&a, &mut DefaultHasher::new(), budget).unwrap()), 0);
     }
 }

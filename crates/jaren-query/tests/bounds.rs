@@ -235,6 +235,23 @@ fn endless_rounds() -> Vec<(&'static str, Value)> {
             value!({"$let": {"rows": {"$const": (rows(value!({"text": (long("a"))})))}},
                 "$return": (rounds(value!("$rows[?length(@.text) == 1]")))}),
         ),
+        (
+            "equal texts",
+            value!({"$let": {"a": (long("a")), "b": (long("a"))}, "$return": (rounds(value!({"$eq": ["$a", "$b"]})))}),
+        ),
+        (
+            "ordered texts",
+            value!({"$let": {"a": (long("a")), "b": (long("a"))}, "$return": (rounds(value!({"$lt": ["$a", "$b"]})))}),
+        ),
+        ("greatest text", value!({"$let": {"a": (long("a"))}, "$return": {"$max": (rounds(value!("$a")))}})),
+        (
+            "distinct texts",
+            value!({"$let": {"a": (long("a"))}, "$return": {"$distinct": (rounds(value!("$a")))}}),
+        ),
+        (
+            "texts as keys",
+            value!({"$for": {"i": {"$range": [1, 1_000_000]}}, "$let": {"a": (long("a"))}, "$groupby": {"g": "$a"}, "$return": "$g"}),
+        ),
         ("number", rounds(value!({"$number": (long("1"))}))),
         ("geo-parse", rounds(value!({"$geo-parse": {"$concat": ["MULTIPOINT (", (long("0 0, ")), "0 0)"]}}))),
         ("geo-text", rounds(value!({"$geo-text": {"$const": (line.clone())}}))),
@@ -248,7 +265,7 @@ fn endless_rounds() -> Vec<(&'static str, Value)> {
 
 #[test]
 fn work_inside_the_steps_ends() {
-    let limits = Limits::new().with_work(NonZeroU64::new(1 << 22));
+    let limits = Limits::new().with_work(NonZeroU64::new(1 << 21));
     for (name, query) in endless().into_iter().chain(endless_rounds()) {
         let query = Query::compile_with(&query, &CompileOptions::new().with_limits(limits))
             .unwrap_or_else(|report| panic!("{name}: {report}"));

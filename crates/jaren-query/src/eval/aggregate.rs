@@ -38,12 +38,17 @@ impl<'a> Run<'a> {
         operand: &'a Expr,
     ) -> Result<Option<Item<'a>>, EvalError> {
         let mut state = State::default();
-        finished(self.emit(operand, &mut |_, item| {
-            match aggregate {
-                Aggregate::Sum | Aggregate::Avg => state.add(&item),
-                Aggregate::Min => state.choose(item, std::cmp::Ordering::Less),
-                Aggregate::Max => state.choose(item, std::cmp::Ordering::Greater),
-            }
+        finished(self.emit(operand, &mut |run, item| {
+            let better = match aggregate {
+                Aggregate::Sum | Aggregate::Avg => {
+                    state.add(&item);
+                    return Ok(());
+                }
+                Aggregate::Min => std::cmp::Ordering::Less,
+                Aggregate::Max => std::cmp::Ordering::Greater,
+            };
+            run.spend_sorted(item.value(), operand.place)?;
+            state.choose(item, better);
             Ok(())
         }))?;
         if let Some(found) = state.misfit {

@@ -125,10 +125,10 @@ pub(crate) fn compare_items(
     Ok(match comparison {
         Comparison::Eq => equal(left, right, Nan::Unequal, work)?,
         Comparison::Ne => !equal(left, right, Nan::Unequal, work)?,
-        Comparison::Lt => ordered(left, right).is_some_and(Ordering::is_lt),
-        Comparison::Le => ordered(left, right).is_some_and(Ordering::is_le),
-        Comparison::Gt => ordered(left, right).is_some_and(Ordering::is_gt),
-        Comparison::Ge => ordered(left, right).is_some_and(Ordering::is_ge),
+        Comparison::Lt => ordered(left, right, work)?.is_some_and(Ordering::is_lt),
+        Comparison::Le => ordered(left, right, work)?.is_some_and(Ordering::is_le),
+        Comparison::Gt => ordered(left, right, work)?.is_some_and(Ordering::is_gt),
+        Comparison::Ge => ordered(left, right, work)?.is_some_and(Ordering::is_ge),
     })
 }
 

@@ -14,7 +14,11 @@ use super::item::{Got, Item, Seq};
 use super::{KEPT, Next, Run, Stop};
 use crate::error::{EvalError, ORDER};
 use crate::path::Sight;
+use crate::place::Place;
 use crate::plan::{Order, OrderKey};
+
+/// The bytes of a key that take a unit of work when it is sorted, being compared some twenty times.
+const SORTED_EACH: usize = 16;
 
 /// The tuples that wait to be ordered.
 #[derive(Default)]
@@ -30,9 +34,13 @@ impl<'a> Run<'a> {
         for key in &order.keys {
             if let Sight::At(value @ (Value::Number(_) | Value::String(_))) = self.sight(&key.key) {
                 self.step(&key.key)?;
+                self.spend_sorted(value, key.place)?;
                 rows.keys.extend(iter::once_with(|| Some(Item::Ref(value))));
             } else {
                 let item = self.order_key(key)?;
+                if let Some(item) = &item {
+                    self.spend_sorted(item.value(), key.place)?;
+                }
                 rows.keys.push(item);
             }
         }
@@ -42,6 +50,15 @@ impl<'a> Run<'a> {
         rows.kept.extend(order.kept.iter().map(|slot| self.slot(*slot).clone()));
         rows.len += 1;
         Ok(())
+    }
+
+    /// Pays for the comparisons of a long text with others that begin like it.
+    #[inline]
+    pub(super) fn spend_sorted(&self, key: &Value, place: Place) -> Result<(), EvalError> {
+        match key {
+            Value::String(text) if text.len() >= SORTED_EACH => self.spend(text.len() / SORTED_EACH, place),
+            _ => Ok(()),
+        }
     }
 
     fn order_key(

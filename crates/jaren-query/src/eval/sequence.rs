@@ -98,6 +98,7 @@ impl<'a> Run<'a> {
         if !sortable {
             return Err(self.fail(ORDER, operand.place, "expected only numbers or only texts to sort"));
         }
+        items.iter().try_for_each(|item| self.spend_sorted(item.value(), operand.place))?;
         items.sort_by(|left, right| key_order(left, right, &mut false));
         Ok(items)
     }

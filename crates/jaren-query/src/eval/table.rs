@@ -51,7 +51,7 @@ impl<'a> Table<'a> {
     /// The position of a key, and whether it is new.
     #[inline]
     pub(super) fn place(&mut self, key: &[Option<Item<'a>>], work: &Budget) -> Result<(usize, bool), Spent> {
-        let hash = self.hash(key);
+        let hash = self.hash(key, work)?;
         match self.look(hash, key, work)? {
             Ok(at) => Ok((at, false)),
             Err(free) => self.add((hash, free), key, work).map(|at| (at, true)),
@@ -61,20 +61,20 @@ impl<'a> Table<'a> {
     /// The position of a key.
     #[inline]
     pub(super) fn find(&self, key: &[Option<Item<'a>>], work: &Budget) -> Result<Option<usize>, Spent> {
-        Ok(self.look(self.hash(key), key, work)?.ok())
+        Ok(self.look(self.hash(key, work)?, key, work)?.ok())
     }
 
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-    fn hash(&self, key: &[Option<Item<'a>>]) -> u32 {
+    fn hash(&self, key: &[Option<Item<'a>>], work: &Budget) -> Result<u32, Spent> {
         let mut hasher = self.seed.build_hasher();
         for part in key {
             match part {
                 None => hasher.write_u8(0),
-                Some(item) => hash(item.value(), &mut hasher),
+                Some(item) => hash(item.value(), &mut hasher, work)?,
             }
         }
-        hasher.finish() as u32
+        Ok(hasher.finish() as u32)
     }
 
     /// The position of a key, or the bucket that is free for it.

@@ -226,7 +226,7 @@ impl Comparison {
             (Some(left), Some(right)) => equal(left, right, Nan::Unequal, budget).unwrap_or(false),
             (left, right) => left.is_none() && right.is_none(),
         };
-        let order = || left.zip(right).and_then(|(left, right)| ordered(left, right));
+        let order = || left.zip(right).and_then(|(left, right)| ordered(left, right, budget).unwrap_or(None));
         match self {
             Self::Eq => same(),
             Self::Ne => !same(),
