@@ -10,8 +10,8 @@ use crate::run::{Failure, cargo, conformance, run};
 use crate::workspace;
 
 /// The targets that `xtask/fuzz/src/targets.rs` names.
-const TARGETS: [&str; 9] =
-    ["reader", "delta", "query", "path", "stylesheet", "machine", "statechart", "dag", "workflow"];
+const TARGETS: [&str; 10] =
+    ["reader", "delta", "query", "path", "stylesheet", "machine", "statechart", "dag", "workflow", "run"];
 
 /// Inputs above this many bytes find nothing new.
 const INPUT_MAX: u32 = 4096;

@@ -58,7 +58,7 @@ enum Task {
     },
     /// What the engine or the machines cost, beside what others need for the same.
     Bench(bench::Options),
-    /// Fuzzes the pure crates: any input ends in an answer or an error.
+    /// Fuzzes the pure crates and what the engine restores: any input ends in an answer or an error.
     Fuzz(fuzz::Options),
     /// Simulates the engine, many histories from one seed (`cargo xtask sim --help` for its options).
     #[command(disable_help_flag = true)]

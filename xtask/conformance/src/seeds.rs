@@ -38,8 +38,23 @@ fn seeds(case: &Case) -> Vec<(&'static str, String)> {
         Kind::Fsm => vec![("machine", member("document").to_string())],
         Kind::Statechart => vec![("statechart", pair("document", snapshot(case)))],
         Kind::Dag => vec![("dag", member("document").to_string())],
-        Kind::Workflow => vec![("workflow", member("document").to_string())],
+        Kind::Workflow => {
+            let document = ("workflow", member("document").to_string());
+            let saves = saves(case).into_iter().map(|saved| ("run", pair("document", saved)));
+            std::iter::once(document).chain(saves).collect()
+        }
     }
+}
+
+/// What the case expects to be saved, the longest of each run: they are what most follows from.
+fn saves(case: &Case) -> Vec<Value> {
+    let runs = case.get("runs").and_then(Value::as_array);
+    let longest = |run: &Value| {
+        let saves =
+            run.get("expect")?.get("saves")?.as_array()?.iter().filter_map(|save| save.get("snapshot"));
+        saves.max_by_key(|snapshot| snapshot.to_string().len()).cloned()
+    };
+    runs.into_iter().flatten().filter_map(longest).collect()
 }
 
 /// A snapshot that the case hands to its chart, or that the chart answers.

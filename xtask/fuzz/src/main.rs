@@ -1,6 +1,7 @@
 //! The fuzzer's entry. `JAREN_FUZZ` names the target; one binary serves all, so that it is linked once.
 #![no_main]
 
+mod runs;
 mod targets;
 
 use std::sync::OnceLock;

@@ -15,6 +15,8 @@ use jaren_jslt::Stylesheet;
 use jaren_json::{Pointer, ReadOptions, Value, delta, read};
 use jaren_query::{CompileOptions, JsonPath, Limits, Query, Scope};
 
+use crate::runs;
+
 /// A query of a fuzzer may not take longer than a moment.
 const STEPS: NonZeroU64 = NonZeroU64::new(50_000).unwrap();
 
@@ -30,6 +32,7 @@ pub fn named(name: &str) -> Option<fn(&[u8])> {
         "statechart" => statechart,
         "dag" => dag,
         "workflow" => workflow,
+        "run" => run,
         _ => return None,
     })
 }
@@ -162,6 +165,13 @@ fn workflow(input: &[u8]) {
     if let Ok(workflow) = Workflow::compile(&document, &DeclaredTasks) {
         jaren_json::canonical(workflow.identity()).expect("an identity is JSON");
         draw(&document);
+    }
+}
+
+/// A workflow and a saved run of it.
+fn run(input: &[u8]) {
+    if let Some((document, snapshot)) = pair(input) {
+        runs::saved(&document, &snapshot);
     }
 }
 
