@@ -166,11 +166,11 @@ impl EngineError {
         if !first.place().is_root() {
             message = format!("{message} at {}", first.place());
         }
-        match report.len() - 1 {
-            0 => {}
-            1 => message.push_str("; there is 1 more defect"),
-            more => message.push_str(&format!("; there are {more} more defects")),
-        }
+        message = match report.len() - 1 {
+            0 => message,
+            1 => format!("{message}; there is 1 more defect"),
+            more => format!("{message}; there are {more} more defects"),
+        };
         Self::new(ErrorKind::Document, first.code(), message).because(Source::Report(report))
     }
 

@@ -14,7 +14,7 @@
 //!     "initial": "draft",
 //!     "states": ["draft", "approved"],
 //!     "transitions": [{ "from": "draft", "event": "approve", "guard": "$.context.reviewer", "to": "approved" }]
-//! }), &AppOptions::default())?;
+//! }), &AppOptions::new())?;
 //! assert_eq!(app.slice, value!({ "current": "draft" }));
 //!
 //! let approve = Query::compile(app.actions.get("fsm/approve").unwrap())?;
@@ -40,6 +40,7 @@ use jaren_json::{Object, Pointer, Report, Str, Value, value};
 use jaren_query::Query;
 use jaren_query::extension::{BINDING, Expressions, expressions_of};
 
+use crate::look::list;
 use crate::machine::Machine;
 
 /// The variable that stands for the scope of a step in a generated action.
@@ -50,20 +51,40 @@ const FOUND: &str = "__fsm_with";
 /// Where a machine lives in an app.
 #[derive(Debug, Clone)]
 pub struct AppOptions {
-    /// A JSON Pointer to the slice in the app's state, of names that need no quotes: `/fsm` by default.
-    pub pointer: String,
-    /// What the names of the actions begin with: `fsm/` by default.
-    pub namespace: String,
+    pointer: Pointer,
+    namespace: String,
+}
+
+impl AppOptions {
+    /// The slice at `/fsm`, and actions whose names begin with `fsm/`.
+    pub fn new() -> Self {
+        Self { pointer: Pointer::root().child("fsm"), namespace: "fsm/".to_owned() }
+    }
+
+    /// The same with the slice at another place of the app's state, which must lead through names that need no quotes.
+    #[must_use]
+    pub fn with_pointer(mut self, pointer: Pointer) -> Self {
+        self.pointer = pointer;
+        self
+    }
+
+    /// The same with names of actions that begin otherwise.
+    #[must_use]
+    pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = namespace.into();
+        self
+    }
 }
 
 impl Default for AppOptions {
     fn default() -> Self {
-        Self { pointer: "/fsm".to_owned(), namespace: "fsm/".to_owned() }
+        Self::new()
     }
 }
 
 /// What a machine brings to an app.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct App {
     /// The slice at the start: `{current}`.
     pub slice: Value,
@@ -102,19 +123,19 @@ pub enum AppError {
 /// Projects a jaren-fsm 0.1 document.
 pub fn fsm_to_app(document: &Value, options: &AppOptions) -> Result<App, AppError> {
     let machine = Machine::compile(document)?;
-    if !is_plain_pointer(&options.pointer) {
+    if options.pointer.is_root() || !options.pointer.tokens().all(|name| is_plain_name(&name)) {
         return Err(AppError::Pointer);
     }
-    let current = format!("${}.current", options.pointer.replace('/', "."));
-    let patched = format!("{}/current", options.pointer);
+    let current = format!("${}.current", options.pointer.as_str().replace('/', "."));
+    let patched = options.pointer.child("current").to_string();
     let mut generator = Generator { document, current: &current, patched, states: BTreeMap::new() };
-    for (index, state) in generator.list("states").iter().enumerate() {
+    for (index, state) in list(document, "states").iter().enumerate() {
         if let Some(id) = state.get("id").and_then(Value::as_str) {
             generator.states.insert(id, (index, state));
         }
     }
     let mut seen = BTreeSet::new();
-    let named = generator.list("transitions").iter().filter_map(|transition| match transition.get("event") {
+    let named = list(document, "transitions").iter().filter_map(|transition| match transition.get("event") {
         Some(Value::String(event)) => Some(event),
         _ => None,
     });
@@ -137,12 +158,9 @@ pub fn fsm_state_schema(document: &Value) -> Result<Value, Report> {
     }))
 }
 
-fn is_plain_pointer(pointer: &str) -> bool {
-    let is_name = |name: &str| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    pointer.strip_prefix('/').is_some_and(|names| names.split('/').all(is_name))
+fn is_plain_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// A text as an expression that is that text.
@@ -164,11 +182,7 @@ struct Generator<'a> {
     states: BTreeMap<&'a str, (usize, &'a Value)>,
 }
 
-impl<'a> Generator<'a> {
-    fn list(&self, member: &str) -> &'a [Value] {
-        self.document.get(member).and_then(Value::as_array).map_or(&[], |list| list)
-    }
-
+impl Generator<'_> {
     /// A chain over the transitions that the event may fire, in their order.
     fn action(&self, event: &Str) -> Result<Value, AppError> {
         let answers = |transition: &Value| match transition.get("event") {
@@ -176,7 +190,7 @@ impl<'a> Generator<'a> {
             Some(named) => *named == **event,
         };
         let mut branches = Vec::new();
-        for (index, transition) in self.list("transitions").iter().enumerate() {
+        for (index, transition) in list(self.document, "transitions").iter().enumerate() {
             if answers(transition) {
                 let at = Pointer::root().child("transitions").child_index(index);
                 branches.push([self.condition(transition, &at)?, self.change(transition, &at)?]);

@@ -21,6 +21,7 @@ use crate::workflow::Workflow;
 /// assert!(format.check(&document, &DeclaredTasks, &CompileOptions::new()).is_err());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// A workflow, `$workflow`.
     Workflow,

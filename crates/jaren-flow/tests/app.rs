@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use jaren_flow::app::{App, AppError, AppOptions, fsm_state_schema, fsm_to_app};
 use jaren_flow::machine::{Machine, StepResult};
 use jaren_flow::{Effect, Given};
-use jaren_json::{Object, ReadOptions, Value, read, value};
+use jaren_json::{Object, Pointer, ReadOptions, Value, read, value};
 use jaren_query::{Query, Scope};
 
 fn app(document: &Value) -> Result<App, AppError> {
-    fsm_to_app(document, &AppOptions::default())
+    fsm_to_app(document, &AppOptions::new())
 }
 
 /// What the action of a machine's answer is.
@@ -83,7 +83,7 @@ fn the_action_is_a_chain_in_document_order() {
             { "from": "review", "to": "draft" }
         ]
     });
-    let options = AppOptions { pointer: "/ui/doc".into(), namespace: "doc/".into() };
+    let options = AppOptions::new().with_pointer(Pointer::parse("/ui/doc").unwrap()).with_namespace("doc/");
     let app = fsm_to_app(&document, &options).unwrap();
     let back = value!({ "patch": [{ "op": "replace", "path": "/ui/doc/current", "value": "draft" }] });
     let submit = value!({
@@ -171,8 +171,8 @@ fn what_an_action_cannot_say_is_refused_with_its_place() {
     assert_eq!(of(value!({ "$not": "$.context.rows[?@.id == $.contexts]" })), format!("filter {guard}/$not"));
 
     let document = single(Value::Null, Value::Null);
-    for pointer in ["", "/", "fsm", "/a-b", "/a/", "/a~1b", "/1a"] {
-        let options = AppOptions { pointer: pointer.into(), ..AppOptions::default() };
+    for pointer in ["", "/", "/a-b", "/a/", "/a~1b", "/1a"] {
+        let options = AppOptions::new().with_pointer(Pointer::parse(pointer).unwrap());
         assert_eq!(fsm_to_app(&document, &options), Err(AppError::Pointer), "{pointer}");
     }
     let deep = (0..126).fold(value!(true), |inner, _| value!({ "$not": inner }));

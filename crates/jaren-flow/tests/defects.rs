@@ -4,7 +4,7 @@
 
 use jaren_flow::dag::Dag;
 use jaren_flow::machine::Machine;
-use jaren_flow::statechart::Statechart;
+use jaren_flow::statechart::{Session, Statechart};
 use jaren_flow::workflow::{Workflow, lower};
 use jaren_flow::{DeclaredTasks, Given, TaskMap};
 use jaren_json::{Report, Value, value};
@@ -152,6 +152,56 @@ fn versions_of_a_task_stand_side_by_side() {
     assert!(Dag::compile(&unsaid, &with_plain).is_ok());
     let report = Dag::compile(&third, &with_plain).unwrap_err();
     assert!(report.first().message().ends_with("registered are one without a version, '1', '2'"), "{report}");
+}
+
+#[test]
+fn a_kind_of_node_that_was_nearly_right_is_suggested() {
+    let report = Dag::compile(&one_task(value!({ "kind": "tsk", "run": "t" })), &tasks(&[])).unwrap_err();
+    let first = report.first();
+    assert_eq!((first.code(), first.pointer().as_str()), ("JF0011", "/nodes/t/kind"));
+    assert!(first.message().ends_with("; did you mean 'task'?"), "{first}");
+}
+
+/// A message does not repeat its cause; what is displayed has both.
+#[test]
+fn a_defect_of_a_query_has_it_as_its_cause() {
+    let report = Machine::compile(&value!({
+        "initial": "a", "states": ["a"],
+        "transitions": [{ "from": "a", "to": "a", "guard": { "$not": { "$ad": [1, 2] } } }]
+    }));
+    let first = report.unwrap_err().into_first();
+    assert_eq!((first.message(), first.cause().unwrap().code()), ("the guard does not compile", "JQ0002"));
+    let shown = first.to_string();
+    let cause = first.cause().unwrap().message();
+    assert!(shown.starts_with("JF0007 at /transitions/0/guard/$not"), "{shown}");
+    assert_eq!(shown.matches(cause).count(), 1, "{shown}");
+}
+
+/// A chart with a heartbeat that slept for long has many timers due, which is no loop.
+#[test]
+fn many_due_timers_are_told_from_a_chart_that_does_not_settle() {
+    let chart = Statechart::compile(&value!({
+        "$fsm": "0.2", "initial": "beat", "states": ["beat"],
+        "transitions": [{ "from": "beat", "after": 1000, "to": "beat", "effects": [{ "run": "tick" }] }]
+    }));
+    let mut session = Session::open(chart.unwrap(), None, (), None, &Given::default()).unwrap();
+    let error = session.advance(2_000_000.0, &Given::default()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("JF2012: ") && error.contains("1001 timers") && error.contains("one by one"),
+        "{error}"
+    );
+    let mut ticks = 0;
+    while session.state().time() < 2_000_000.0 {
+        ticks += session.advance_one(2_000_000.0, &Given::default()).unwrap().effects.len();
+    }
+    assert_eq!(ticks, 2000);
+
+    let loops = Statechart::compile(&value!({
+        "$fsm": "0.2", "initial": "a", "states": ["a"],
+        "transitions": [{ "from": "a", "always": true, "to": "a" }]
+    }));
+    let error = loops.unwrap().start(None, &Given::default()).unwrap_err();
+    assert_eq!((error.code(), error.message().ends_with("the chart does not settle")), ("JF2012", true));
 }
 
 fn broken_workflow() -> Value {

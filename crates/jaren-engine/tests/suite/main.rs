@@ -8,6 +8,7 @@ mod crash;
 mod events;
 mod failures;
 mod interrupt;
+mod lent;
 mod orders;
 mod ports;
 mod rebinding;

@@ -85,12 +85,12 @@ impl<'b> MachineBuilder<'b> {
 
     /// Adds an effect of entering the state.
     pub fn entry(&mut self, state: MachineState<'b>, effect: Effect) {
-        self.set(state, |members| members.push("entry", effect.into_value()));
+        self.set(state, |members| members.extend("entry", [effect.into_value()]));
     }
 
     /// Adds an effect of leaving the state.
     pub fn exit(&mut self, state: MachineState<'b>, effect: Effect) {
-        self.set(state, |members| members.push("exit", effect.into_value()));
+        self.set(state, |members| members.extend("exit", [effect.into_value()]));
     }
 
     /// Adds a transition that answers an event.
@@ -156,7 +156,7 @@ impl MachineTransition<'_> {
 
     /// Adds an effect.
     pub fn run(&mut self, effect: Effect) -> &mut Self {
-        self.members.push("effects", effect.into_value());
+        self.members.extend("effects", [effect.into_value()]);
         self
     }
 }

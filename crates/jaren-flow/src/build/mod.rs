@@ -112,18 +112,38 @@ impl Effect {
 
 /// Members in the order in which they were first set.
 #[derive(Debug, Default)]
-struct Members(Vec<(&'static str, Value)>);
+struct Members(Vec<(&'static str, Member)>);
+
+#[derive(Debug)]
+enum Member {
+    One(Value),
+    /// A list that may grow.
+    List(Vec<Value>),
+}
+
+impl From<Member> for Value {
+    fn from(member: Member) -> Self {
+        match member {
+            Member::One(value) => value,
+            Member::List(list) => list.into(),
+        }
+    }
+}
 
 impl Members {
     fn of<const N: usize>(members: [(&'static str, Value); N]) -> Self {
-        Self(Vec::from(members))
+        Self(members.into_iter().map(|(name, value)| (name, Member::One(value))).collect())
+    }
+
+    fn find(&mut self, name: &str) -> Option<&mut Member> {
+        self.0.iter_mut().find(|(known, _)| *known == name).map(|(_, member)| member)
     }
 
     fn set(&mut self, name: &'static str, value: impl Into<Value>) {
-        let value = value.into();
-        match self.0.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((name, value)),
+        let member = Member::One(value.into());
+        match self.find(name) {
+            Some(old) => *old = member,
+            None => self.0.push((name, member)),
         }
     }
 
@@ -133,19 +153,20 @@ impl Members {
         }
     }
 
-    /// Adds to a list, which begins with the first element.
-    fn push(&mut self, name: &'static str, element: Value) {
-        let list = self.0.iter().find(|(known, _)| *known == name);
-        let list = list.and_then(|(_, list)| list.as_array()).map_or(&[][..], |list| list);
-        let list: Value = list.iter().cloned().chain([element]).collect();
-        self.set(name, list);
+    /// Adds to a list, which is empty at first.
+    fn extend(&mut self, name: &'static str, more: impl IntoIterator<Item = Value>) {
+        match self.find(name) {
+            Some(Member::List(list)) => list.extend(more),
+            _ => self.0.push((name, Member::List(more.into_iter().collect()))),
+        }
     }
 
     /// Changes the object that is the last element of a list.
     fn change_last(&mut self, name: &str, change: impl FnOnce(&Object) -> Object) {
-        let Some((_, list)) = self.0.iter_mut().find(|(known, _)| *known == name) else { return };
-        if let Some((Value::Object(last), before)) = list.as_array().and_then(|list| list.split_last()) {
-            *list = before.iter().cloned().chain([Value::Object(change(last))]).collect();
+        if let Some(Member::List(list)) = self.find(name)
+            && let Some(Value::Object(last)) = list.last_mut()
+        {
+            *last = change(last);
         }
     }
 
@@ -154,14 +175,14 @@ impl Members {
     }
 
     fn build(self) -> Object {
-        self.0.into_iter().collect()
+        self.0.into_iter().map(|(name, member)| (name, Value::from(member))).collect()
     }
 
     /// The declaration of a state: its id alone says as much as an object that has nothing else.
     fn into_state(self) -> Value {
         match <[_; 1]>::try_from(self.0) {
-            Ok([(_, id)]) => id,
-            Err(members) => Value::Object(members.into_iter().collect()),
+            Ok([(_, id)]) => id.into(),
+            Err(members) => Value::Object(Self(members).build()),
         }
     }
 }

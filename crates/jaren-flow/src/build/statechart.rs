@@ -191,12 +191,12 @@ impl<'b> StatechartBuilder<'b> {
 
     /// Adds an effect of entering the state.
     pub fn entry(&mut self, state: impl Ordinary<'b>, effect: Effect) {
-        self.set(state.index(), |members| members.push("entry", effect.into_value()));
+        self.set(state.index(), |members| members.extend("entry", [effect.into_value()]));
     }
 
     /// Adds an effect of leaving the state.
     pub fn exit(&mut self, state: impl Ordinary<'b>, effect: Effect) {
-        self.set(state.index(), |members| members.push("exit", effect.into_value()));
+        self.set(state.index(), |members| members.extend("exit", [effect.into_value()]));
     }
 
     /// Adds a transition that answers an event.
@@ -350,7 +350,7 @@ impl ChartTransition<'_> {
 
     /// Adds an effect.
     pub fn run(&mut self, effect: Effect) -> &mut Self {
-        self.members.push("effects", effect.into_value());
+        self.members.extend("effects", [effect.into_value()]);
         self
     }
 

@@ -198,7 +198,7 @@ impl<'b> WorkflowBuilder<'b> {
         to: WorkflowState<'b>,
     ) -> Waiting<'_, 'b> {
         let branch = value!({ "event": (Value::String(event.into())), "to": self.id(to) });
-        self.set(state, |members| members.push("on", branch));
+        self.set(state, |members| members.extend("on", [branch]));
         Waiting { flow: self, state }
     }
 
@@ -206,9 +206,7 @@ impl<'b> WorkflowBuilder<'b> {
     pub fn after(&mut self, state: WorkflowState<'b>, delay: Duration, to: WorkflowState<'b>) {
         let after = value!({ "ms": milliseconds(delay), "to": self.id(to) });
         self.set(state, |members| {
-            if !members.has("on") {
-                members.set("on", Vec::<Value>::new());
-            }
+            members.extend("on", []);
             members.set("after", after);
         });
     }

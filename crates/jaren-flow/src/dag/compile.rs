@@ -349,9 +349,10 @@ fn registered(versions: &[Option<&str>]) -> String {
         [Some(found)] => return format!("the registered handler is '{found}'"),
         _ => {}
     }
-    let name =
-        |version: &Option<&str>| version.map_or("one without a version".to_owned(), |v| format!("'{v}'"));
-    let shown: Vec<String> = versions.iter().take(VERSIONS_SHOWN).map(name).collect();
+    let name = |version: Option<&str>| {
+        version.map_or_else(|| "one without a version".to_owned(), |version| format!("'{version}'"))
+    };
+    let shown: Vec<String> = versions.iter().copied().take(VERSIONS_SHOWN).map(name).collect();
     let more = if versions.len() > VERSIONS_SHOWN { " and more" } else { "" };
     format!("registered are {}{more}", shown.join(", "))
 }

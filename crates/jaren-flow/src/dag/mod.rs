@@ -39,6 +39,7 @@ pub enum Evaluated {
 
 /// A call that a task node asks for.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct TaskCall {
     /// The handler's name in the registry.
     pub name: Str,

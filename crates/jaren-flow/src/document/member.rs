@@ -143,10 +143,10 @@ impl<T: Part> Part for Named<T> {
             Ok(value) => Ok((Str::from(name), value)),
             Err(error) => Err(error.below(name)),
         };
-        members.map(read).collect::<Result<_, _>>().map(Self)
+        members.map(read).collect()
     }
 
     fn write(&self) -> Value {
-        Value::Object(self.0.iter().map(|(name, value)| (name.clone(), value.write())).collect())
+        Value::Object(self.iter().map(|(name, value)| (name.clone(), value.write())).collect())
     }
 }

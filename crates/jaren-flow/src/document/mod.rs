@@ -26,6 +26,8 @@ pub mod machine;
 pub mod statechart;
 pub mod workflow;
 
+use std::collections::BTreeMap;
+
 use jaren_json::{Kind, Pointer, Str, Value};
 
 pub use self::dag::DagDocument;
@@ -68,17 +70,21 @@ impl<T> Nullable<T> {
 
 /// Members by their names, in the order of the document.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Named<T>(Vec<(Str, T)>);
+pub struct Named<T> {
+    members: Vec<(Str, T)>,
+    /// Where each stands.
+    places: BTreeMap<Str, usize>,
+}
 
 impl<T> Named<T> {
     /// The member of that name.
     pub fn get(&self, name: &str) -> Option<&T> {
-        self.0.iter().find(|(known, _)| **known == *name).map(|(_, value)| value)
+        self.members.get(*self.places.get(name)?).map(|(_, value)| value)
     }
 
     /// The same, to change it.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
-        self.0.iter_mut().find(|(known, _)| **known == *name).map(|(_, value)| value)
+        self.members.get_mut(*self.places.get(name)?).map(|(_, value)| value)
     }
 
     /// Sets a member, in its place where it exists, else as the last one; the one that was there.
@@ -87,29 +93,42 @@ impl<T> Named<T> {
         if let Some(known) = self.get_mut(&name) {
             return Some(std::mem::replace(known, value));
         }
-        self.0.push((name, value));
+        self.places.insert(name.clone(), self.members.len());
+        self.members.push((name, value));
         None
     }
 
-    /// Takes a member out.
+    /// Takes a member out; those behind it move up, which takes as long as there are members.
     pub fn remove(&mut self, name: &str) -> Option<T> {
-        let position = self.0.iter().position(|(known, _)| **known == *name)?;
-        Some(self.0.remove(position).1)
+        let place = self.places.remove(name)?;
+        self.places.values_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
+        Some(self.members.remove(place).1)
     }
 
     /// The members in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Str, &T)> {
-        self.0.iter().map(|(name, value)| (name, value))
+        self.members.iter().map(|(name, value)| (name, value))
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.members.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.members.is_empty()
+    }
+}
+
+/// The last of a name counts, in the place of the first.
+impl<T> FromIterator<(Str, T)> for Named<T> {
+    fn from_iter<I: IntoIterator<Item = (Str, T)>>(members: I) -> Self {
+        let mut named = Self { members: Vec::new(), places: BTreeMap::new() };
+        for (name, value) in members {
+            named.insert(name, value);
+        }
+        named
     }
 }
 

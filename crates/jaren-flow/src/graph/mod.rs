@@ -49,6 +49,7 @@ pub struct Graph {
 
 /// A state, a node of a dataflow, or the dot from which a scope starts.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Node {
     /// The name that snapshots know it by; for a node of a dataflow in a workflow, its state's name and its id. Empty
     /// for a dot.
@@ -97,6 +98,7 @@ pub enum NodeKind {
 
 /// A transition, an edge of a dataflow, or what leads from a dot.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Edge {
     /// The node that it leaves.
     pub from: usize,

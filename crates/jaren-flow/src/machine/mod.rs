@@ -47,6 +47,7 @@ pub struct Machine {
 
 /// What one step did.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StepResult<'m> {
     /// Whether a transition fired, a self-transition included.
     pub changed: bool,

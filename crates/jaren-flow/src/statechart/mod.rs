@@ -37,6 +37,7 @@ pub struct Statechart {
 
 /// What one call did.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StepResult {
     /// Whether a transition fired. When not, the state may still have moved in time: keep it all the same.
     pub changed: bool,

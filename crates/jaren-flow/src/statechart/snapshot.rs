@@ -106,8 +106,8 @@ impl Snapshot {
                 ("serial", new.serial != old.serial),
                 ("time", new.time.to_bits() != old.time.to_bits()),
             ];
-            let changed = differs.into_iter().filter_map(|(name, differs)| differs.then_some(name));
-            changes.extend(changed.map(|name| (name, self.member(name))));
+            let names = differs.into_iter().filter_map(|(name, differs)| differs.then_some(name));
+            changes.extend(names.map(|name| (name, self.member(name))));
         }
         Some(changes)
     }

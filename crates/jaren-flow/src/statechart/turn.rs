@@ -150,7 +150,7 @@ impl<'p> Turn<'p> {
             turn.settle(&parts)?;
         }
         // One at a time, the clock stays at the instant of the timer that fired.
-        if (due == Due::All || !consumed) {
+        if due == Due::All || !consumed {
             turn.control.time = until;
         }
         Ok(turn.finish())

@@ -54,6 +54,7 @@ pub struct Workflow {
 
 /// Short fingerprints of the lowered parts, for people and traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Revisions {
     /// That of the statechart.
     pub control: String,
