@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row, ToSql, params, params_from_iter};
 use crate::fault::Fault;
 use crate::open;
 use crate::read::{ReadFault, bind};
-use crate::schema::WITH_JOBS;
+use crate::schema::{WITH_JOB_COUNTS, WITH_JOBS};
 
 const COLUMNS: &str =
     "id, kind, payload, priority, max_attempts, created, updated, version, state, run_at, attempts,
@@ -179,13 +179,17 @@ pub(crate) fn list(connection: &Connection, query: &JobsQuery) -> Result<Page<Jo
     Ok(page)
 }
 
+/// The counts, from the jobs themselves.
+const BY_READING: &str = "SELECT kind, state, count(*) FROM jobs GROUP BY kind, state ORDER BY kind, state";
+
 /// How many jobs of each kind are in each state.
 pub(crate) fn counts(connection: &Connection) -> Result<Vec<JobCounts>, ReadFault> {
     let mut kinds: Vec<JobCounts> = Vec::new();
-    if open::schema_version(connection)? < WITH_JOBS {
-        return Ok(kinds);
-    }
-    let sql = "SELECT kind, state, count(*) FROM jobs GROUP BY kind, state ORDER BY kind";
+    let sql = match open::schema_version(connection)? {
+        version if version < WITH_JOBS => return Ok(kinds),
+        version if version < WITH_JOB_COUNTS => BY_READING,
+        _ => "SELECT kind, state, jobs FROM job_counts ORDER BY kind, state",
+    };
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -203,7 +207,7 @@ pub(crate) fn counts(connection: &Connection) -> Result<Vec<JobCounts>, ReadFaul
     Ok(kinds)
 }
 
-/// Every job is readable, is leased if and only if it has a lease, and is found by claims when it should be.
+/// Every job is readable, is leased if and only if it has a lease, is found by claims when it should be, and is counted.
 pub(crate) fn integrity(connection: &Connection, report: &mut Integrity) -> Result<(), Fault> {
     let mut statement = connection.prepare(&format!("SELECT {COLUMNS}, ready FROM jobs"))?;
     let mut rows = statement.query([])?;
@@ -217,6 +221,16 @@ pub(crate) fn integrity(connection: &Connection, report: &mut Integrity) -> Resu
         });
         if !sound {
             report.report(None, "a job's row contradicts itself");
+        }
+    }
+    if open::schema_version(connection)? >= WITH_JOB_COUNTS {
+        let stored = "SELECT kind, state, jobs FROM job_counts";
+        let sql = format!(
+            "SELECT EXISTS (SELECT * FROM ({BY_READING}) EXCEPT {stored})
+               OR EXISTS ({stored} EXCEPT SELECT * FROM ({BY_READING}))"
+        );
+        if connection.query_row(&sql, [], |row| row.get(0))? {
+            report.report(None, "the counts of jobs are not those of the jobs");
         }
     }
     Ok(())

@@ -357,6 +357,35 @@ mod tests {
     }
 
     #[test]
+    fn jobs_that_are_older_than_their_counts_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = Connection::open(folder.path().join("test.db")).unwrap();
+        upgrade(&mut connection, &schema::UPGRADES[..4]).unwrap();
+        let add = "INSERT INTO jobs (id, kind, payload, priority, max_attempts, created, updated, version, state,
+              run_at, attempts, generation) SELECT value, 'k', '{}', 0, 1, 0, 0, 1, value % 3, 0, 0, 0 FROM json_each(?1)";
+        connection.execute(add, ["[1,2,3,4,5]"]).unwrap();
+        let counts = |connection: &Connection| -> Vec<usize> {
+            let counts = crate::jobs::counts(connection).ok().unwrap();
+            assert!(counts.len() <= 1, "there is one kind");
+            let of = |state| counts.first().map_or(0, |counts| counts.of(state));
+            let of = |state| usize::try_from(of(state)).unwrap();
+            use jaren_durable::JobState::{Failed, Leased, Pending};
+            [Pending, Leased, Failed].map(of).into()
+        };
+        assert_eq!(counts(&connection), [1, 2, 2], "read from the jobs, where nothing counts them");
+        upgrade(&mut connection, schema::UPGRADES).unwrap();
+        assert_eq!(counts(&connection), [1, 2, 2]);
+        connection.execute(add, ["[6]"]).unwrap();
+        connection.execute("UPDATE jobs SET state = 1 WHERE id IN ('2', '5')", []).unwrap();
+        assert_eq!(counts(&connection), [2, 4, 0]);
+        connection.execute("DELETE FROM jobs", []).unwrap();
+        assert_eq!(counts(&connection), [0, 0, 0]);
+        let rows: i64 =
+            connection.query_row("SELECT count(*) FROM job_counts", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 0);
+    }
+
+    #[test]
     fn a_store_is_made_in_steps_that_may_each_be_the_last() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("test.db");

@@ -122,6 +122,7 @@ impl Store {
         count("a page of sessions", read::sessions(store, &SessionsQuery::kind("test").limit(3)).is_ok());
         count("sessions by a label", read::sessions(store, &labelled).is_ok());
         count("a job", jobs::read(store, "a-1").is_ok_and(|found| found.is_some()));
+        count("the counts of jobs", jobs::counts(store).is_ok());
         count("a page of jobs", jobs::list(store, &page).is_ok());
         count(
             "a claim",

@@ -17,7 +17,7 @@ pub(crate) const VERSION: i32 = UPGRADES.len() as i32;
 /// A step that was released is never changed; a new schema is one more. A new file takes all of them, so that it
 /// is what an old one becomes. A step adds and does not take away: other processes may have the file open, and a
 /// reader, which cannot upgrade, reads older versions.
-pub(crate) const UPGRADES: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+pub(crate) const UPGRADES: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /// Bytes of a page. A commit dirties a few pages however small it is, so small ones cost a third less log than
 /// SQLite's 4096, and less time.
@@ -117,6 +117,34 @@ pub(crate) const WITH_JOBS: i32 = 3;
 
 /// Version 4 changes no table: from it on sessions may be removed, and the log may have the note of that.
 const VERSION_4: &str = "";
+
+/// Version 5 counts jobs by kind and state where they are written, whoever writes them: to count them when somebody asks would
+/// read every row. A count of none has no row.
+const VERSION_5: &str = "
+CREATE TABLE job_counts (
+  kind TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  jobs INTEGER NOT NULL,
+  PRIMARY KEY (kind, state)
+) STRICT, WITHOUT ROWID;
+INSERT INTO job_counts SELECT kind, state, count(*) FROM jobs GROUP BY kind, state;
+
+CREATE TRIGGER jobs_counted_in AFTER INSERT ON jobs BEGIN
+  INSERT INTO job_counts VALUES (new.kind, new.state, 1) ON CONFLICT (kind, state) DO UPDATE SET jobs = jobs + 1;
+END;
+CREATE TRIGGER jobs_counted_out AFTER DELETE ON jobs BEGIN
+  UPDATE job_counts SET jobs = jobs - 1 WHERE kind = old.kind AND state = old.state;
+  DELETE FROM job_counts WHERE kind = old.kind AND state = old.state AND jobs = 0;
+END;
+CREATE TRIGGER jobs_counted_over AFTER UPDATE OF state ON jobs WHEN new.state <> old.state BEGIN
+  UPDATE job_counts SET jobs = jobs - 1 WHERE kind = old.kind AND state = old.state;
+  DELETE FROM job_counts WHERE kind = old.kind AND state = old.state AND jobs = 0;
+  INSERT INTO job_counts VALUES (new.kind, new.state, 1) ON CONFLICT (kind, state) DO UPDATE SET jobs = jobs + 1;
+END;
+";
+
+/// The schema version from which on jobs are counted.
+pub(crate) const WITH_JOB_COUNTS: i32 = 5;
 
 /// `log.session` of the one note that sessions were removed, which no session has as its number. Its `document` is the
 /// greatest number that a removed session had.
