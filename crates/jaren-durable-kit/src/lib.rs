@@ -126,7 +126,7 @@ macro_rules! laws {
             handles::a_read_may_be_dropped_at_every_poll
             documents::revisions_replay_to_the_value
             documents::a_fresh_handle_writes_what_a_kept_one_does
-            documents::a_long_tail_across_a_replacement_is_exact
+            documents::a_long_chain_across_a_replacement_is_exact
             documents::full_retention_keeps_every_point
             documents::current_retention_refuses_the_past
             documents::addresses_are_lossless

@@ -108,6 +108,7 @@ impl fmt::Debug for StoredDocument {
 
 /// How a value is stored: the sizes that decide when the next base is due (durable decision 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DeltaChain {
     /// Bytes of the newest base.
     pub base_bytes: usize,

@@ -112,7 +112,8 @@ pub enum Retention {
     Bulk,
 }
 
-/// What a document belongs to, and ends with (durable A32, A35).
+/// What a document belongs to, and ends with (durable A32, A35). Storages write it as a part of addresses, so there are no
+/// further cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Scope {
     /// The session: it lives until it is retired.

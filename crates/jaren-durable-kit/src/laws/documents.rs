@@ -30,7 +30,7 @@ async fn append(session: &mut Session, kind: &Singleton, len: usize) {
     session.commit(draft).await.expect("a commit");
 }
 
-/// Whatever mixture of bases and deltas a handle writes, a fresh reader replays the value; the tail keeps to durable
+/// Whatever mixture of bases and deltas a handle writes, a fresh reader replays the value; the chain keeps to durable
 /// decision 4: at most 32 deltas, and more over a large base, of fewer bytes than it.
 pub async fn revisions_replay_to_the_value(storage: Arc<dyn Storage>) {
     let mut session = Session::create(storage.clone(), id("a"), "kit");
@@ -39,7 +39,7 @@ pub async fn revisions_replay_to_the_value(storage: Arc<dyn Storage>) {
         append(&mut session, &LIST, len).await;
         let stored = stored(&storage, "a", &LIST.address(), At::Current).await.expect("it lives");
         assert_eq!(stored.value, list(len));
-        let DeltaChain { base_bytes, deltas, delta_bytes } = stored.chain;
+        let DeltaChain { base_bytes, deltas, delta_bytes, .. } = stored.chain;
         assert!(deltas <= stored.chain.deltas_max() && delta_bytes <= base_bytes, "{:?}", stored.chain);
         bases += u32::from(deltas == 0);
     }
@@ -63,9 +63,9 @@ pub async fn a_fresh_handle_writes_what_a_kept_one_does(storage: Arc<dyn Storage
     assert_eq!(log("fresh").await, log("kept").await);
 }
 
-/// A delta that replaces the whole value is a delta: a long tail across one is exact at every point (durable A42, C.3
+/// A delta that replaces the whole value is a delta: a long chain across one is exact at every point (durable A42, C.3
 /// case 17).
-pub async fn a_long_tail_across_a_replacement_is_exact(storage: Arc<dyn Storage>) {
+pub async fn a_long_chain_across_a_replacement_is_exact(storage: Arc<dyn Storage>) {
     const HALF: usize = 24;
     let at = LIST.address();
     let value = |n: usize| if n <= HALF { list(512 + n) } else { value!({"other": list(n)}) };

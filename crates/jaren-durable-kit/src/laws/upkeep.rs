@@ -40,6 +40,8 @@ pub async fn a_sound_store_is_clean_and_counted(storage: Arc<dyn Upkeep>) {
     assert!(empty.is_clean() && empty.sessions == 0, "{empty:?}");
     let plain: Arc<dyn Storage> = storage.clone();
     fill(&plain, "a", 100).await;
+    let same = plain.upkeep().expect("whoever holds the storage has its upkeep").size().await.unwrap();
+    assert_eq!(same.kinds, storage.size().await.unwrap().kinds);
     let at = Address::singleton("kit.one");
     let (old, new) = (value!({"n": 1, "text": "long enough"}), value!({"n": 2, "text": "long enough"}));
     let mut other = writing(create("b"), [base(&at, &old)]);
