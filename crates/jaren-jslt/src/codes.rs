@@ -24,6 +24,6 @@ pub(crate) const UNMATCHED: &str = "JT2003";
 /// A body that failed.
 pub(crate) const FAILED: &str = "JT2004";
 
-/// A value larger than `Limits::SIZE` of the queries; or more dispatches than [`crate::CompileOptions::dispatches_max`], or more steps or work than the limits allow; ours, the format
-/// has no such limits.
+/// A value larger than `Limits::SIZE` of the queries, more dispatches than [`crate::CompileOptions::dispatches_max`], or more
+/// steps or work than the limits allow; ours, the format has no such limits.
 pub(crate) const LIMIT: &str = "JR2001";

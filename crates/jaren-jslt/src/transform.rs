@@ -312,6 +312,7 @@ impl Host for Transform<'_> {
         allowance: &mut Allowance,
         answer: &mut Vec<Value>,
     ) -> Result<(), EvalError> {
+        // An error on the way leaves both as they are then: it ends the transform, and nobody looks at them again.
         self.depth += 1;
         std::mem::swap(&mut self.allowance, allowance);
         let answered = self.dispatch(item, location, mode, answer).map_err(TransformError::into_foreign)?;

@@ -108,22 +108,17 @@ impl<'d> Analyzer<'d> {
         });
         let for_bindings = self.fors(object, place, &mut tuple);
         let iterates = object.get("$for").is_some() || object.get("$groupby").is_some();
-        if let Some((name, slot, ..)) = &fold {
-            self.bind(name, *slot, Card::Many);
+        let accumulator = fold.as_ref().map(|(name, slot, ..)| (*name, *slot));
+        if let Some((name, slot)) = accumulator {
+            self.bind(name, slot, Card::Many);
         }
         let let_bindings = self.lets(object, place, &mut tuple);
         let checks = self.checks(object, place, &tuple);
         let filter = object.get("$where").map(|_| self.clause(object, "$where", place).value);
         let group = object.get("$groupby").map(|_| self.group_keys(object, place));
         if let Some((_, keys)) = &group {
-            // After the group the same slots hold sequences.
             self.scope.leave(mark);
-            let accumulator = fold.iter().map(|(name, slot, ..)| (*name, *slot));
-            let variables = tuple.iter().map(|variable| (variable.name, variable.slot));
-            accumulator.chain(variables).for_each(|(name, slot)| self.bind(name, slot, Card::Many));
-            for (name, slot) in keys {
-                self.bind(name, *slot, Card::Opt);
-            }
+            self.bind_grouped(accumulator, &tuple, keys);
         }
         let after_group = self.reads.len();
         let order_place = self.places.member(place, "$orderby");
@@ -168,6 +163,18 @@ impl<'d> Analyzer<'d> {
             "limits": (super::limits(&self.options.limits))
         });
         self.node("flwor", card, place, &fields)
+    }
+
+    /// Binds what there is for each group: the same slots hold sequences now.
+    fn bind_grouped(
+        &mut self,
+        accumulator: Option<(&'d str, usize)>,
+        tuple: &Tuple<'d>,
+        keys: &[(&'d str, usize)],
+    ) {
+        let variables = tuple.iter().map(|variable| (variable.name, variable.slot));
+        accumulator.into_iter().chain(variables).for_each(|(name, slot)| self.bind(name, slot, Card::Many));
+        keys.iter().for_each(|(name, slot)| self.bind(name, *slot, Card::Opt));
     }
 
     /// `$as`.
