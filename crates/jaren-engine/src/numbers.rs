@@ -4,9 +4,8 @@ use jaren_host::Timestamp;
 use jaren_json::Value;
 
 /// A count or a generation as a JSON number.
-#[expect(clippy::cast_precision_loss, reason = "what is counted is bounded by the safe integers")]
 pub(crate) fn count(count: u64) -> Value {
-    Value::Number(count as f64)
+    Value::from_count(count)
 }
 
 /// Milliseconds as a JSON number.

@@ -56,6 +56,16 @@ macro_rules! try_from_integer {
 }
 try_from_integer!(i64, u64, isize, usize, i128, u128);
 
+impl crate::Value {
+    /// A count as a number: beyond 2^53, where nothing is counted, the nearest double.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "no count reaches 2^53")]
+    pub fn from_count(count: u64) -> Self {
+        Self::Number(count as f64)
+    }
+}
+
 /// A number literal, taken apart while it is scanned.
 pub(crate) struct Literal<'a> {
     /// The literal as it stands in the text; it keeps to the grammar of RFC 8259, section 6.

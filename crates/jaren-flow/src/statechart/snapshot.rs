@@ -166,9 +166,8 @@ impl std::fmt::Debug for Snapshot {
 }
 
 /// A counter as a JSON number; counters stay within the safe integers.
-#[expect(clippy::cast_precision_loss, reason = "counters are bounded by SAFE_INTEGER_MAX")]
 pub(super) fn number(counter: u64) -> Value {
-    Value::Number(counter as f64)
+    Value::from_count(counter)
 }
 
 fn invalid(reason: &str) -> FlowError {

@@ -44,8 +44,7 @@ fn path_to_value(path: &[Segment]) -> Value {
 
 fn count_to_value(count: u64) -> Value {
     // A count beyond 2^53 reaches behind the end of any array or string, as the nearest double does.
-    #[expect(clippy::cast_precision_loss, reason = "see above")]
-    Value::Number(count as f64)
+    Value::from_count(count)
 }
 
 /// The text of the JSON form of a batch: what [`to_text`](crate::to_text) makes of [`ops_to_value`], in one pass.

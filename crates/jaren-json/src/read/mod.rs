@@ -18,6 +18,7 @@ pub use error::{Found, Position, ReadError, ReadErrorKind, Span};
 pub use locate::{locate, locate_key};
 
 use crate::Value;
+use lexer::Lexer;
 use parser::{Memory, Parser};
 
 /// What a reader accepts.
@@ -84,6 +85,21 @@ impl ReadOptions {
 /// Reads one value; white space may stand around it, nothing else.
 pub fn read(text: &[u8], options: &ReadOptions) -> Result<Value, ReadError> {
     Reader::new(*options).read(text)
+}
+
+/// The number that a text spells in the grammar of RFC 8259, section 6, with nothing around it: the nearest double, an
+/// infinity beyond the largest one.
+///
+/// ```
+/// use jaren_json::read::number;
+///
+/// assert_eq!(number("-1.50e3"), Some(-1500.0));
+/// assert!(["", "01", "1.", ".5", "+1", " 1", "1e", "NaN"].iter().all(|text| number(text).is_none()));
+/// ```
+pub fn number(text: &str) -> Option<f64> {
+    let mut lexer = Lexer::new(text);
+    let literal = lexer.number().ok()?;
+    lexer.peek().is_none().then(|| literal.value())
 }
 
 /// Reads texts one after the other. Like objects of all of them share their names, as those of one text do.

@@ -105,7 +105,7 @@ pub(crate) fn limits(limits: &Limits) -> Value {
 }
 
 fn number(n: usize) -> Value {
-    Value::Number(crate::eval::count(n))
+    Value::from_count(n as u64)
 }
 
 /// A node of the tree, with its cardinality.

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use jaren_json::read::number;
 use jaren_json::{Str, Value, to_text};
 use regex::NoExpand;
 
@@ -212,7 +213,7 @@ impl<'a> Run<'a> {
                 Value::Bool(bool) => Some(f64::from(u8::from(*bool))),
                 Value::String(text) => {
                     self.spend(text.len() / 16, operand.place)?;
-                    parse_number(text)
+                    number(text)
                 }
                 _ => None,
             },
@@ -243,33 +244,6 @@ fn cast(value: &Value, out: &mut String) -> ControlFlow<()> {
         Value::Array(_) | Value::Object(_) => return ControlFlow::Break(()),
     }
     ControlFlow::Continue(())
-}
-
-/// The number that a text spells in the grammar of RFC 8259, section 6; one beyond the doubles is infinite.
-fn parse_number(text: &str) -> Option<f64> {
-    let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let rest = text.strip_prefix('-').unwrap_or(text);
-    let whole = digits(rest);
-    if whole == 0 || (whole > 1 && rest.starts_with('0')) {
-        return None;
-    }
-    let mut rest = rest.get(whole..)?;
-    if let Some(fraction) = rest.strip_prefix('.') {
-        let len = digits(fraction);
-        if len == 0 {
-            return None;
-        }
-        rest = fraction.get(len..)?;
-    }
-    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        let len = digits(exponent);
-        if len == 0 {
-            return None;
-        }
-        rest = exponent.get(len..)?;
-    }
-    if rest.is_empty() { text.parse().ok() } else { None }
 }
 
 /// Rounds a half towards positive infinity (section 8.7).
@@ -306,12 +280,12 @@ mod tests {
     #[test]
     fn numbers_in_texts_follow_json() {
         for text in ["0", "-0", "12", "1.5", "1e3", "1E+3", "-0.25e-2", "1e400"] {
-            assert!(parse_number(text).is_some(), "{text}");
+            assert!(number(text).is_some(), "{text}");
         }
         for text in
             ["", "-", "+1", ".5", "1.", "01", " 1", "1 ", "1e", "1e+", "NaN", "Infinity", "0x1", "1_0", "١"]
         {
-            assert_eq!(parse_number(text), None, "{text}");
+            assert_eq!(number(text), None, "{text}");
         }
     }
 }
