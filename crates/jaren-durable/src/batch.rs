@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jaren_host::Timestamp;
-use jaren_json::{Value, delta};
+use jaren_json::{Value, Written, delta};
 
 use crate::names::check_name;
 use crate::{
@@ -175,26 +175,31 @@ impl Write {
         if stored.value.ptr_eq(value) {
             return Ok(None);
         }
-        Self::led_to(stored, value, &delta::diff(&stored.value, value))
-    }
-
-    /// The same by operations that are known to lead from the stored value to the other one.
-    pub(crate) fn led_to(
-        stored: &StoredDocument,
-        value: &Value,
-        ops: &[delta::Op],
-    ) -> Result<Option<Self>, BodyError> {
+        let ops = delta::diff(&stored.value, value);
         if ops.is_empty() {
             return Ok(None);
         }
+        // One of bulk retention is written whole.
+        let delta = (stored.retention != Retention::Bulk).then(|| Body::delta(&ops)).transpose()?;
+        Self::led_to(stored, value, delta, &[]).map(Some)
+    }
+
+    /// The delta that leads from the stored value to the other one, if it has one, or a base where that is due. Some parts of
+    /// the value may be written already.
+    pub(crate) fn led_to(
+        stored: &StoredDocument,
+        value: &Value,
+        delta: Option<Body>,
+        parts: &[Written],
+    ) -> Result<Self, BodyError> {
         let (address, version) = (stored.address.clone(), stored.version);
-        if stored.retention != Retention::Bulk {
-            let body = Body::delta(ops)?;
-            if !stored.chain.base_is_due(body.len()) {
-                return Ok(Some(Self::Delta { address, version, body }));
+        match delta.filter(|body| !stored.chain.base_is_due(body.len())) {
+            Some(body) => Ok(Self::Delta { address, version, body }),
+            None => {
+                let body = Body::base_with(value, parts)?;
+                Ok(Self::Base { address, retention: stored.retention, version, body })
             }
         }
-        Self::base(address, stored.retention, version, value).map(Some)
     }
 
     /// Where it writes.

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_json::Value;
-use jaren_json::delta::{self, Op};
+use jaren_json::{Value, Written, to_text_with};
+use jaren_json::delta::{self, BatchText, Op};
 use jaren_json::read::{ReadOptions, read};
 
 use crate::limits;
@@ -50,19 +50,27 @@ pub enum BodyError {
 impl Body {
     /// A whole value.
     pub fn base(value: &Value) -> Result<Self, BodyError> {
+        Self::base_with(value, &[])
+    }
+
+    /// The same of a value of which some parts are written already.
+    pub(crate) fn base_with(value: &Value, parts: &[Written]) -> Result<Self, BodyError> {
         check(value.depth(), limits::DEPTH_MAX)?;
-        Self::encode(value)
+        let text = if parts.is_empty() { jaren_json::to_text(value) } else { to_text_with(value, parts) };
+        text.map(|text| Self(text.into())).map_err(BodyError::Text)
     }
 
     /// The operations that lead from the value before to the next.
     pub fn delta(ops: &[Op]) -> Result<Self, BodyError> {
-        let found = ops.iter().map(value_depth).max().unwrap_or(0);
+        let found = ops.iter().map(Op::value_depth).max().unwrap_or(0);
         check(found, limits::DEPTH_MAX)?;
         delta::ops_to_text(ops).map(|text| Self(text.into())).map_err(BodyError::Text)
     }
 
-    fn encode(value: &Value) -> Result<Self, BodyError> {
-        jaren_json::to_text(value).map(|text| Self(text.into())).map_err(BodyError::Text)
+    /// The same operations, written already.
+    pub fn batch(batch: BatchText) -> Result<Self, BodyError> {
+        check(batch.depth(), limits::DEPTH_MAX)?;
+        batch.finish().map(|text| Self(text.into())).map_err(BodyError::Text)
     }
 
     /// A text that a storage kept.
@@ -98,17 +106,6 @@ impl Body {
     /// The operations of a delta.
     pub fn ops(&self) -> Result<Vec<Op>, BodyError> {
         delta::ops_from_value(&self.read(limits::DEPTH_MAX + OPS_DEPTH)?).map_err(BodyError::Delta)
-    }
-}
-
-/// How deep the values of an operation are.
-fn value_depth(op: &Op) -> u32 {
-    match op {
-        Op::Replace(value) | Op::Set { value, .. } => value.depth(),
-        // They lie in an array.
-        Op::Splice { items, .. } => items.iter().map(Value::depth).max().unwrap_or(0) + 1,
-        Op::Reorder { .. } => 1,
-        Op::Delete { .. } | Op::Append { .. } | Op::Trim { .. } => 0,
     }
 }
 

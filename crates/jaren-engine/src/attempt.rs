@@ -6,8 +6,9 @@ use std::any::Any;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use jaren_host::{Clock, Random, SystemClock, SystemRandom};
@@ -20,7 +21,7 @@ use crate::core::Record;
 use crate::failure::Failure;
 use crate::observe::{self, Teller};
 use crate::resources::Resources;
-use crate::task::{Code, Registered};
+use crate::task::{Code, Registered, TaskFuture};
 use crate::time::until;
 
 /// What a drive lends to its tasks. Each holds it until it has ended.
@@ -61,6 +62,43 @@ pub(crate) struct Answer {
     pub(crate) retries: u32,
 }
 
+impl Answer {
+    pub(crate) fn failed(failure: Failure) -> Self {
+        Answer { result: Err(failure), retries: 0 }
+    }
+}
+
+/// An execution that has begun.
+pub(crate) enum Going {
+    /// One call of a handler, in the spans of its drive and of its only attempt.
+    Plain { call: Option<TaskFuture>, drive: Span, attempt: Span },
+    /// With all that there may be to one; in a box, for it is large.
+    Whole(Pin<Box<dyn Future<Output = Answer> + Send>>),
+}
+
+impl Going {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        match self {
+            Going::Whole(execution) => execution.as_mut().poll(cx),
+            Going::Plain { call: None, .. } => Poll::Pending,
+            Going::Plain { call: Some(call), drive, attempt } => {
+                let (_drive, _attempt) = (drive.enter(), attempt.enter());
+                call.as_mut().poll(cx).map(|result| Answer { result, retries: 0 })
+            }
+        }
+    }
+}
+
+impl Drop for Going {
+    /// What the handler holds is dropped where it was used.
+    fn drop(&mut self) {
+        if let Going::Plain { call, drive, attempt } = self {
+            let (_drive, _attempt) = (drive.enter(), attempt.enter());
+            *call = None;
+        }
+    }
+}
+
 /// A task to execute.
 pub(crate) struct Execution {
     pub(crate) task: Option<Arc<Registered>>,
@@ -72,17 +110,21 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
-    /// Executes it, within the span of its drive.
-    pub(crate) fn run(self) -> impl Future<Output = Answer> {
-        let span = self.context.lent.span.clone();
-        self.attempts().instrument(span)
+    /// Begins it, within the span of its drive.
+    pub(crate) fn begin(self) -> Going {
+        let drive = self.context.lent.span.clone();
+        let Some(handler) = self.task.as_ref().and_then(|task| task.plain()).map(Arc::clone) else {
+            return Going::Whole(Box::pin(self.attempts().instrument(drive)));
+        };
+        let attempt = drive.in_scope(|| observe::task_span(&self.context));
+        let call = drive.in_scope(|| attempt.in_scope(|| handler.run(self.context, self.with, self.input)));
+        Going::Plain { call: Some(call), drive, attempt }
     }
 
     async fn attempts(mut self) -> Answer {
         let Some(task) = self.task.take() else {
             // The compiler has checked every task, so this speaks of a bug, but not by a panic.
-            let failure = Failure::new("the task has no handler").with_code("JF0018");
-            return Answer { result: Err(failure), retries: 0 };
+            return Answer::failed(Failure::new("the task has no handler").with_code("JF0018"));
         };
         let mut retries = 0;
         loop {
@@ -180,7 +222,7 @@ impl Execution {
 }
 
 /// A panic in it is a failure of its node, not of the process.
-pub(crate) async fn caught(future: impl Future<Output = Result<Value, Failure>>) -> Result<Value, Failure> {
+async fn caught(future: impl Future<Output = Result<Value, Failure>>) -> Result<Value, Failure> {
     let mut future = pin!(future);
     poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(poll) => poll,
@@ -189,7 +231,7 @@ pub(crate) async fn caught(future: impl Future<Output = Result<Value, Failure>>)
     .await
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Failure {
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     Failure::new(format!("the task panicked: {}", text.unwrap_or("without a message"))).with_code("JE0006")

@@ -1,37 +1,25 @@
 //! The tasks of one run: each is spawned, owned, cancelled and joined here.
 
-use std::future::poll_fn;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use jaren_json::{Str, Value};
+use jaren_host::Timestamp;
+use jaren_json::Str;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::attempt::{Execution, Lent, caught};
+use crate::attempt::{Execution, Lent};
 use crate::context::TaskContext;
 use crate::core::StartTask;
-use crate::failure::Failure;
 use crate::task::Tasks;
-
-/// A task that ended.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) activation: u64,
-    pub(crate) node: usize,
-    pub(crate) id: Str,
-    pub(crate) state: Str,
-    pub(crate) visit: u64,
-    pub(crate) result: Result<Value, Failure>,
-    /// How many attempts it took beyond the first one.
-    pub(crate) retries: u32,
-    /// How long it took, its pauses included.
-    pub(crate) ms: f64,
-}
+pub(crate) use crate::work::Ended;
+use crate::work::Work;
 
 /// Dropping it aborts what still runs, but for threads: they hold what they were lent until they end.
 #[derive(Debug)]
@@ -40,8 +28,12 @@ pub(crate) struct Crew {
     running: JoinSet<Ended>,
     /// Those of abandoned ones.
     leaving: Vec<Leaving>,
-    /// A task that ended where it was started.
-    ended: Option<Ended>,
+    /// Tasks that ended where they were started.
+    ended: VecDeque<Ended>,
+    /// What the clock said when the first task since the last one was awaited had been begun in place.
+    began: Option<Option<Timestamp>>,
+    /// It says something else since.
+    is_late: bool,
     /// The threads of blocking handlers, of which each holds a receiver: an aborted task leaves its thread behind.
     threads: watch::Sender<()>,
     /// The activation whose answers count, and the token of its tasks. A run has one at a time: the next begins when
@@ -62,7 +54,9 @@ impl Default for Crew {
         Crew {
             running: JoinSet::new(),
             leaving: Vec::new(),
-            ended: None,
+            ended: VecDeque::new(),
+            began: None,
+            is_late: false,
             threads: watch::Sender::new(()),
             live: None,
         }
@@ -71,12 +65,10 @@ impl Default for Crew {
 
 impl Crew {
     pub(crate) fn is_empty(&self) -> bool {
-        self.is_idle() && self.leaving.is_empty() && self.threads.is_closed()
-    }
-
-    /// Does no task run whose answer counts?
-    fn is_idle(&self) -> bool {
-        self.running.is_empty() && self.ended.is_none()
+        self.running.is_empty()
+            && self.ended.is_empty()
+            && self.leaving.is_empty()
+            && self.threads.is_closed()
     }
 
     pub(crate) fn token(&mut self, activation: u64) -> CancellationToken {
@@ -91,8 +83,9 @@ impl Crew {
         self.live.as_ref().is_some_and(|(live, _)| *live == activation)
     }
 
-    /// Starts a task; `attempt` is the number of its first attempt. One that is `alone`, with no other to be started,
-    /// is begun in place, up to where it waits for something: most have little to do before that, and many end there.
+    /// Starts a task; `attempt` is the number of its first attempt. It is begun in place, up to where it waits for
+    /// something: most have little to do before that, and many end there. Once the clock has moved on under those that
+    /// were, further ones are left to other threads.
     pub(crate) fn start(
         &mut self,
         tasks: &Tasks,
@@ -100,50 +93,35 @@ impl Crew {
         call: StartTask,
         attempt: u32,
         lent: &Arc<Lent>,
-        alone: bool,
     ) {
-        let alone = alone && self.is_idle();
         let cancel = self.token(call.activation);
-        let context = context(run, &call, attempt, cancel, lent);
-        let StartTask { activation, node, id, state, visit, with, input, task, version, .. } = call;
-        #[cfg(feature = "metrics")]
-        let name = task.clone();
-        let task = tasks.find(&task, version.as_deref()).map(Arc::clone);
+        let StartTask { activation, node, id, state, visit, key, task, version, with, input, .. } = call;
+        let registered = tasks.find(&task, version.as_deref()).map(Arc::clone);
+        let context = TaskContext {
+            run: run.clone(),
+            state,
+            visit,
+            node: id,
+            task,
+            key,
+            attempt,
+            deadline: None,
+            cancel,
+            lent: Arc::clone(lent),
+        };
         let threads = self.threads.clone();
-        let execution = Execution { task, context, with, input, threads };
-        let clock = Arc::clone(&lent.clock);
-        // In a box, because it is large: it would be moved several times on its way.
-        let mut task = Box::pin(async move {
-            let (mut retries, mut ms) = (0, 0.0);
-            // A host's clock or recorder may panic as well, and the drive waits for an answer.
-            let result = caught(async {
-                let started = clock.now();
-                // What a handler's future does when it is dropped may panic, too.
-                let result = caught(async {
-                    let answer = execution.run().await;
-                    retries = answer.retries;
-                    answer.result
-                });
-                let result = result.await;
-                ms = clock.now().since(started).as_secs_f64() * 1e3;
-                #[cfg(feature = "metrics")]
-                crate::observe::task_ended(&name, result.is_ok(), ms);
-                result
-            });
-            let result = result.await;
-            Ended { activation, node, id, state, visit, result, retries, ms }
-        });
-        if !alone {
-            self.running.spawn(task);
-            return;
-        }
-        // What it waits for is told the right waker when it is polled again, which is at once.
-        match task.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(ended) => self.ended = Some(ended),
-            Poll::Pending => {
-                self.running.spawn(task);
+        let execution = Execution { task: registered, context, with, input, threads };
+        let mut work = Work::new(activation, node, execution);
+        if !self.is_late {
+            // What it waits for is told the right waker when it is polled again, which is at once.
+            let polled = Pin::new(&mut work).poll(&mut Context::from_waker(Waker::noop()));
+            self.is_late = work.seen() != *self.began.get_or_insert(work.seen());
+            if let Poll::Ready(ended) = polled {
+                self.ended.push_back(ended);
+                return;
             }
         }
+        self.running.spawn(work);
     }
 
     /// Its answers do not count any more; its tasks are asked to stop, and those that still run after the grace, if
@@ -185,7 +163,7 @@ impl Crew {
 
     /// The next task that ended by itself; none when there is nothing left to join.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
-        if let Some(ended) = self.ended.take() {
+        if let Some(ended) = self.next_at_hand() {
             return Some(ended);
         }
         if let Some(ended) = poll_fn(|cx| self.poll_next(cx)).await {
@@ -193,6 +171,12 @@ impl Crew {
         }
         self.threads.closed().await;
         None
+    }
+
+    /// The next task that ended where it was started.
+    pub(crate) fn next_at_hand(&mut self) -> Option<Ended> {
+        (self.began, self.is_late) = (None, false);
+        self.ended.pop_front()
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Ended>> {
@@ -223,26 +207,4 @@ fn poll_ended(tasks: &mut JoinSet<Ended>, cx: &mut Context<'_>) -> Option<Ended>
         }
     }
     None
-}
-
-/// What the handler of a call is told.
-fn context(
-    run: &Str,
-    call: &StartTask,
-    attempt: u32,
-    cancel: CancellationToken,
-    lent: &Arc<Lent>,
-) -> TaskContext {
-    TaskContext {
-        run: run.clone(),
-        state: call.state.clone(),
-        visit: call.visit,
-        node: call.id.clone(),
-        task: call.task.clone(),
-        key: call.key.clone(),
-        attempt,
-        deadline: None,
-        cancel,
-        lent: Arc::clone(lent),
-    }
 }

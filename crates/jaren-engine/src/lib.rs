@@ -73,6 +73,7 @@ mod saved_tasks;
 mod task;
 mod time;
 mod view;
+mod work;
 
 pub use context::TaskContext;
 pub use core::{NodeStatus, Record};

@@ -57,6 +57,16 @@ pub(crate) struct Registered {
     needs: Vec<Need>,
 }
 
+impl Registered {
+    /// The handler, where a call of it is all that there is to an execution: no retries, no time limit, no thread.
+    pub(crate) fn plain(&self) -> Option<&Arc<dyn Handler>> {
+        match &self.code {
+            Code::Async(handler) if self.retries.is_none() && self.limit.is_none() => Some(handler),
+            _ => None,
+        }
+    }
+}
+
 /// The handlers that documents may name, by name and version (dag §7.8).
 ///
 /// One name may be registered at several versions: documents that name the old one and documents that name the new one

@@ -70,4 +70,4 @@ pub use ser::{ToValueError, to_value};
 pub use shape::{MemberName, Shape};
 pub use text::Str;
 pub use value::{Kind, Value};
-pub use write::{NotJson, pretty, to_text};
+pub use write::{NotJson, Written, pretty, to_text, to_text_with};

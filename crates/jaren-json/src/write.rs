@@ -1,5 +1,8 @@
 //! Writing values as text: one iterative writer for canonical, compact and pretty text.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::{Pointer, Str, Value, number, scan};
 
 /// A value has no text in JSON, canonical or other: it holds a NaN or an infinity.
@@ -25,6 +28,35 @@ const INDENT_DEPTH_MAX: usize = 32;
 pub fn to_text(value: &Value) -> Result<String, NotJson> {
     let mut out = Vec::new();
     write(value, Style::Compact, Numbers::Refuse, &mut out)?;
+    Ok(into_string(out))
+}
+
+/// A value with its compact text, for who writes it as a part of many others.
+#[derive(Clone)]
+pub struct Written {
+    value: Value,
+    text: Arc<str>,
+}
+
+impl Written {
+    /// Writes the value.
+    pub fn of(value: &Value) -> Result<Self, NotJson> {
+        Ok(Self { value: value.clone(), text: to_text(value)?.into() })
+    }
+}
+
+/// Its length only: what a host logs has no documents in it.
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Written({} bytes)", self.text.len())
+    }
+}
+
+/// The same as [`to_text`] where some parts of the value may be written already: the very containers, not equal ones.
+pub fn to_text_with(value: &Value, parts: &[Written]) -> Result<String, NotJson> {
+    let known: usize = parts.iter().map(|part| part.text.len()).sum();
+    let mut out = Vec::with_capacity(known.saturating_add(256));
+    write_with(value, Style::Compact, Numbers::Refuse, parts, &mut out)?;
     Ok(into_string(out))
 }
 
@@ -79,13 +111,30 @@ enum Frame<'a> {
 
 /// Appends the text of a value.
 pub(crate) fn write(value: &Value, style: Style, numbers: Numbers, out: &mut Vec<u8>) -> Result<(), NotJson> {
+    write_with(value, style, numbers, &[], out)
+}
+
+/// The same with parts whose text in that style is known.
+fn write_with(
+    value: &Value,
+    style: Style,
+    numbers: Numbers,
+    parts: &[Written],
+    out: &mut Vec<u8>,
+) -> Result<(), NotJson> {
     let mut frames = Vec::new();
     let mut current = Some(value);
     loop {
-        if let Some(value) = current.take()
-            && !begin(value, style, numbers, out, &mut frames)
-        {
-            return Err(NotJson { pointer: pointer_of(&frames) });
+        if let Some(value) = current.take() {
+            let known = match value {
+                Value::Object(_) | Value::Array(_) => parts.iter().find(|part| part.value.ptr_eq(value)),
+                _ => None,
+            };
+            if let Some(part) = known {
+                out.extend_from_slice(part.text.as_bytes());
+            } else if !begin(value, style, numbers, out, &mut frames) {
+                return Err(NotJson { pointer: pointer_of(&frames) });
+            }
         }
         let depth = frames.len();
         let Some(frame) = frames.last_mut() else { return Ok(()) };

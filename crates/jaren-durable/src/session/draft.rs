@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_json::Value;
-use jaren_json::delta::Op;
+use jaren_json::{Value, Written};
+use jaren_json::delta::BatchText;
 
 use crate::kinds::Form;
 use crate::{Address, CommitId, Family, JobWrite, LeaseCondition, Scope, Session, Singleton};
@@ -29,6 +29,8 @@ pub struct Draft {
     labels: BTreeMap<Arc<str>, Option<Arc<str>>>,
     jobs: Vec<JobWrite>,
     leases: Vec<LeaseCondition>,
+    /// Parts of its values that are written already.
+    written: Arc<[Written]>,
 }
 
 #[derive(Clone)]
@@ -41,13 +43,13 @@ pub(super) enum Intent {
 #[derive(Clone)]
 pub(super) struct Change {
     before: Value,
-    ops: Vec<Op>,
+    batch: BatchText,
 }
 
 impl Change {
     /// The operations that lead on from the stored value, if it is the one that they were made for.
-    pub(super) fn over(&self, stored: &Value) -> Option<&[Op]> {
-        self.before.ptr_eq(stored).then_some(&*self.ops)
+    pub(super) fn over(&self, stored: &Value) -> Option<&BatchText> {
+        self.before.ptr_eq(stored).then_some(&self.batch)
     }
 }
 
@@ -89,6 +91,7 @@ impl Draft {
             labels: BTreeMap::new(),
             jobs: Vec::new(),
             leases: Vec::new(),
+            written: Arc::default(),
         }
     }
 
@@ -101,9 +104,14 @@ impl Draft {
     /// The same by a caller who knows what differs: the operations lead from `before` to the value. They count if the
     /// handle still knows the document as `before`, the very value that was last put or read; else what differs is
     /// found out.
-    pub fn put_changed(&mut self, kind: &Singleton, before: &Value, ops: Vec<Op>, value: Value) {
-        let change = Some(Change { before: before.clone(), ops });
+    pub fn put_changed(&mut self, kind: &Singleton, before: &Value, batch: BatchText, value: Value) {
+        let change = Some(Change { before: before.clone(), batch });
         self.documents.insert(kind.address(), Intent::Put { form: kind.form(), value, change });
+    }
+
+    /// Tells parts that values of this change may have, with their texts: they are not written again.
+    pub fn has_written(&mut self, parts: Arc<[Written]>) {
+        self.written = parts;
     }
 
     /// Sets the member of that family with that key, creating it if need be.
@@ -198,6 +206,10 @@ impl Draft {
 
     pub(super) fn scopes(&self) -> impl Iterator<Item = Scope> {
         self.scopes.iter().copied()
+    }
+
+    pub(super) fn written(&self) -> &[Written] {
+        &self.written
     }
 
     pub(super) fn jobs(&self) -> &[JobWrite] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use jaren_json::{Value, delta};
+use jaren_json::{Value, Written, delta};
 
 use super::draft::{Change, Draft, Intent};
 use super::view::View;
@@ -57,9 +57,9 @@ impl Plan {
                 (Intent::Retire { .. }, Some(_)) => {
                     plan.push(Write::Retire { address: address.clone() }, None);
                 }
-                (Intent::Put { form, value, .. }, None) => plan.create(address, form, value)?,
-                (Intent::Put { form, value, change }, Some(stored)) => {
-                    plan.update(stored, form, value, change.as_ref())?;
+                (Intent::Put { form, value, .. }, None) => plan.create(address, form, value, change.written())?,
+                (Intent::Put { form, value, change: known }, Some(stored)) => {
+                    plan.update(stored, form, value, known.as_ref(), change.written())?;
                 }
             }
         }
@@ -97,8 +97,14 @@ impl Plan {
         Ok(())
     }
 
-    fn create(&mut self, address: &Address, form: &Form, value: &Value) -> Result<(), CommitError> {
-        let body = Body::base(value).map_err(unstorable(address))?;
+    fn create(
+        &mut self,
+        address: &Address,
+        form: &Form,
+        value: &Value,
+        parts: &[Written],
+    ) -> Result<(), CommitError> {
+        let body = Body::base_with(value, parts).map_err(unstorable(address))?;
         let chain = DeltaChain::base(body.len());
         let (created, seq) = (Seq::ZERO, Seq::ZERO); // set when the commit's number is known
         let (address, value) = (address.clone(), value.clone());
@@ -114,13 +120,16 @@ impl Plan {
         form: &Form,
         value: &Value,
         change: Option<&Change>,
+        parts: &[Written],
     ) -> Result<(), CommitError> {
         form.check_version(&stored.address, stored.version)?;
         if stored.version != form.version {
             return self.replace(stored, form.version, value); // even an equal one (durable A46)
         }
         let write = match change.and_then(|change| change.over(&stored.value)) {
-            Some(ops) => Write::led_to(stored, value, ops),
+            Some(batch) if batch.is_empty() => Ok(None),
+            Some(batch) => Body::batch(batch.clone())
+                .and_then(|delta| Write::led_to(stored, value, Some(delta), parts).map(Some)),
             None => Write::update(stored, value),
         };
         let Some(write) = write.map_err(|error| unstorable(&stored.address)(error))? else { return Ok(()) };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use jaren_flow::workflow::Workflow;
-use jaren_json::delta::{self, Op, Segment};
+use jaren_json::delta::BatchText;
 use jaren_json::{Object, Shape, Str, Value, value};
 
 use super::error::RunError;
@@ -96,23 +96,13 @@ impl Context {
     }
 
     /// Adds the operations that lead here from an earlier context of the same form.
-    pub(super) fn changes(&self, before: &Self, ops: &mut Vec<Op>) {
+    pub(super) fn changes(&self, before: &Self, batch: &mut BatchText) {
         let (new, old) = (&*self.0, &*before.0);
-        let mut part = |name: &str, old: &Value, new: &Value| {
-            if !old.ptr_eq(new) {
-                delta::diff_at(vec![Segment::from("context"), Segment::from(name)], old, new, ops);
-            }
-        };
-        part("input", &old.input, &new.input);
-        part("data", &old.data, &new.data);
-        part("event", &old.event, &new.event);
-        for (name, old, new) in
-            [("results", &old.results, &new.results), ("visits", &old.visits, &new.visits)]
-        {
-            if !old.ptr_eq(new) {
-                part(name, &Value::Object(old.clone()), &Value::Object(new.clone()));
-            }
-        }
+        batch.change(&["context", "input"], &old.input, &new.input);
+        batch.change(&["context", "data"], &old.data, &new.data);
+        batch.change(&["context", "event"], &old.event, &new.event);
+        records("results", &old.results, &new.results, batch);
+        records("visits", &old.visits, &new.visits, batch);
     }
 
     /// The current data.
@@ -152,6 +142,27 @@ impl Context {
             parts.visits = workflow.with_record(&parts.visits, state, count(visits));
         }
         Ok(())
+    }
+}
+
+/// Adds the operations that lead from the one to the other. Of a large object it is known what differs; a small one has
+/// mostly the same members in the same places, and perhaps one more.
+fn records(name: &str, old: &Object, new: &Object, batch: &mut BatchText) {
+    const SMALL_MAX: usize = 63;
+    if old.ptr_eq(new) {
+        return;
+    }
+    let alike = |small: &Object| small.keys().iter().zip(new.keys()).all(|(old, new)| old == new);
+    if new.len() > SMALL_MAX || new.len() < old.len() || !alike(old) {
+        batch.change(&["context", name], &Value::Object(old.clone()), &Value::Object(new.clone()));
+        return;
+    }
+    let before = old.values().iter().map(Some).chain(std::iter::repeat(None));
+    for ((state, value), before) in new.iter().zip(before) {
+        match before {
+            Some(before) => batch.change(&["context", name, state], before, value),
+            None => batch.set(&["context", name, state], value),
+        }
     }
 }
 

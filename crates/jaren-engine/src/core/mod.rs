@@ -108,6 +108,8 @@ pub struct SavePoint {
     pub cause: SaveCause,
     /// The arrival that ends with it.
     pub consumed: Option<Consumed>,
+    /// How many of the format's save points it stands for ([`RunState::set_coalesced`]); 1 otherwise.
+    pub saves: u64,
 }
 
 /// What a save point is for.

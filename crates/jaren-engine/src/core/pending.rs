@@ -4,11 +4,10 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use jaren_flow::dag::Node;
 use jaren_flow::workflow::Workflow;
-use jaren_json::delta::{self, Op, Segment};
+use jaren_json::delta::BatchText;
 use jaren_json::{Object, Shape, Str, Value};
 
 use super::activation::Activation;
-use super::snapshot::set;
 use crate::numbers::count;
 
 /// The activation of a run that is not finished.
@@ -133,7 +132,7 @@ impl Pending {
     }
 
     /// Adds the operations that lead here from what an earlier activation keeps in our store.
-    pub(super) fn changes(&self, before: &Self, ops: &mut Vec<Op>) {
+    pub(super) fn changes(&self, before: &Self, batch: &mut BatchText) {
         let (new, old) = (&*self.admitted, &*before.admitted);
         let alike = self.is_identified == before.is_identified
             && self.result.is_none()
@@ -141,19 +140,18 @@ impl Pending {
             && new.unknown.is_empty()
             && old.unknown.is_empty();
         if !alike {
-            ops.push(set(["pending"], self.to_stored()));
+            batch.set(&["pending"], &self.to_stored());
             return;
         }
         if new.state != old.state {
-            ops.push(set(["pending", "state"], Value::from(&new.state)));
+            batch.set(&["pending", "state"], &Value::from(&new.state));
         }
         if new.visit != old.visit {
-            ops.push(set(["pending", "visit"], count(new.visit)));
+            batch.set(&["pending", "visit"], &count(new.visit));
         }
         if !self.values.ptr_eq(&before.values) {
-            let path = vec![Segment::from("pending"), Segment::from("values")];
             let [old, new] = [&before.values, &self.values].map(|values| Value::Object(values.clone()));
-            delta::diff_at(path, &old, &new, ops);
+            batch.change(&["pending", "values"], &old, &new);
         }
     }
 

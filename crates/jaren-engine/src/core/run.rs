@@ -55,6 +55,10 @@ pub struct RunState {
     clock: Option<f64>,
     /// Somebody wants the records.
     watched: bool,
+    /// Save points that travel together are answered as one.
+    coalesced: bool,
+    /// How many there are that a later one stands for, and what the last of them is for.
+    unanswered: Option<(u64, SaveCause)>,
     phase: Phase,
 }
 
@@ -96,6 +100,8 @@ impl RunState {
             now: None,
             clock: None,
             watched: true,
+            coalesced: false,
+            unanswered: None,
             phase,
         }
     }
@@ -111,6 +117,12 @@ impl RunState {
     /// Whether steps answer records, which they do unless this says otherwise.
     pub fn set_watched(&mut self, watched: bool) {
         self.watched = watched;
+    }
+
+    /// Whether a step answers the last of its save points for those before it, which are never made then. A claim, and
+    /// one that ends an arrival, are answered for themselves.
+    pub fn set_coalesced(&mut self, coalesced: bool) {
+        self.coalesced = coalesced;
     }
 
     /// Where the run stands. Before its first `Begin`: where it was saved.
@@ -146,6 +158,7 @@ impl RunState {
                 Phase::Failed(error)
             }
         };
+        self.answer_saves(None, &mut outputs);
         Step { outputs, phase: self.phase.clone() }
     }
 
@@ -206,14 +219,14 @@ impl RunState {
 
     /// Moves control until a task, an event or the time is needed, or the run is done.
     fn go(&mut self, out: &mut Vec<Output>) -> Result<Phase, RunError> {
-        let full = out.len() + OUTPUTS_MAX;
+        let full = self.passed(out) + OUTPUTS_MAX;
         if let Some(running) = self.running.take()
             && let Some(phase) = self.drive_dag(running, None, out)?
         {
             return Ok(phase);
         }
         while self.snapshot.status() != SnapshotStatus::Done {
-            if out.len() > full {
+            if self.passed(out) > full {
                 return Ok(Phase::More);
             }
             let stop = match self.form() {
@@ -276,7 +289,7 @@ impl RunState {
             }
         }
         while let Some(arrival) = self.inbox.pop_front() {
-            if out.len() > full {
+            if self.passed(out) > full {
                 self.inbox.push_front(arrival);
                 return Ok(Some(Phase::More));
             }
@@ -350,9 +363,30 @@ impl RunState {
         consumed: Option<Consumed>,
         out: &mut Vec<Output>,
     ) -> Result<u64, RunError> {
+        let alone = !self.coalesced || consumed.is_some() || cause == SaveCause::Claim;
+        if alone {
+            self.answer_saves(None, out);
+        }
         let generation = self.snapshot.advance()?;
-        out.push(Output::Save(SavePoint { snapshot: self.snapshot.clone(), cause, consumed }));
+        let before = self.unanswered.take().map_or(0, |(saves, _)| saves);
+        self.unanswered = Some((before + 1, cause));
+        if alone {
+            self.answer_saves(consumed, out);
+        }
         Ok(generation)
+    }
+
+    /// Answers a save point for those that were passed since the last one, if there are any.
+    fn answer_saves(&mut self, consumed: Option<Consumed>, out: &mut Vec<Output>) {
+        if let Some((saves, cause)) = self.unanswered.take() {
+            out.push(Output::Save(SavePoint { snapshot: self.snapshot.clone(), cause, consumed, saves }));
+        }
+    }
+
+    /// How much a step has come to.
+    fn passed(&self, out: &[Output]) -> usize {
+        let saves = self.unanswered.as_ref().map_or(0, |(saves, _)| *saves);
+        out.len().saturating_add(usize::try_from(saves).unwrap_or(usize::MAX))
     }
 }
 

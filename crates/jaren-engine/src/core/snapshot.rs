@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use jaren_flow::statechart;
 use jaren_flow::workflow::FORMAT;
-use jaren_json::delta::{Op, Segment};
+use jaren_json::delta::BatchText;
 use jaren_json::{Object, Shape, Str, Value};
 
 use super::context::Context;
@@ -59,11 +59,6 @@ struct Parts {
     pending: Option<Pending>,
     generation: u64,
     status: SnapshotStatus,
-}
-
-/// The operation that sets the member there.
-pub(super) fn set<const N: usize>(path: [&str; N], value: Value) -> Op {
-    Op::Set { path: path.map(Segment::from).into(), value }
 }
 
 /// The members of a run that begins.
@@ -143,30 +138,30 @@ impl Snapshot {
 
     /// The operations that lead from what an earlier state of the run keeps in our store to what this one does; nothing
     /// where that cannot be told from their parts.
-    pub(crate) fn changes(&self, before: &Self) -> Option<Vec<Op>> {
+    pub(crate) fn changes(&self, before: &Self) -> Option<BatchText> {
         let (new, old) = (&*self.0, &*before.0);
         if !new.form.ptr_eq(&old.form) || new.context.has_other_form(&old.context) {
             return None;
         }
-        let mut ops = Vec::with_capacity(8);
+        let mut batch = BatchText::new();
         if new.generation != old.generation {
-            ops.push(set(["generation"], count(new.generation)));
+            batch.set(&["generation"], &count(new.generation));
         }
         for (name, value) in new.control.changes(&old.control)? {
-            ops.push(set(["control", name], value));
+            batch.set(&["control", name], &value);
         }
-        new.context.changes(&old.context, &mut ops);
+        new.context.changes(&old.context, &mut batch);
         match (&new.pending, &old.pending) {
-            (Some(new), Some(old)) => new.changes(old, &mut ops),
+            (Some(new), Some(old)) => new.changes(old, &mut batch),
             (None, None) => {}
             (new, _) => {
-                ops.push(set(["pending"], new.as_ref().map(Pending::to_stored).unwrap_or_default()));
+                batch.set(&["pending"], &new.as_ref().map(Pending::to_stored).unwrap_or_default());
             }
         }
         if new.status != old.status {
-            ops.push(set(["status"], Value::from(new.status.as_str())));
+            batch.set(&["status"], &Value::from(new.status.as_str()));
         }
-        Some(ops)
+        Some(batch)
     }
 
     /// How many save points this state has behind it.

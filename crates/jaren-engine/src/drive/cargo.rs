@@ -1,6 +1,9 @@
 //! What one commit carries, and how its outcome is settled when somebody else committed or the reply was lost.
 
+use std::sync::Arc;
+
 use jaren_durable::{CommitError, Draft, Retry, Session};
+use jaren_flow::workflow::Workflow;
 use jaren_host::Timestamp;
 use jaren_json::{Value, digest};
 
@@ -29,6 +32,8 @@ pub(super) struct Cargo {
     pub(super) snapshot: Option<Kept>,
     /// What this process knows the store to have of it.
     pub(super) before: Option<Kept>,
+    /// What is stored of all runs of the workflow.
+    pub(super) workflow: Workflow,
     /// How many save points travel together.
     pub(super) saves: u64,
     /// The claim of the run is among them.
@@ -153,6 +158,7 @@ impl Cargo {
 
     async fn draft(&self, session: &mut Session) -> Result<Draft, EngineError> {
         let mut draft = session.draft();
+        draft.has_written(Arc::clone(self.workflow.written()));
         if let Some((definition, revision)) = &self.definition {
             draft.put(&DEFINITION, definition.clone());
             draft.label(REVISION_LABEL, revision);
@@ -160,8 +166,8 @@ impl Cargo {
         if let Some(Kept { snapshot, stored }) = &self.snapshot {
             let before = self.before.as_ref();
             match before.and_then(|before| Some((before, snapshot.changes(&before.snapshot)?))) {
-                Some((before, ops)) => {
-                    draft.put_changed(&SNAPSHOT, &before.stored, ops, stored.clone());
+                Some((before, batch)) => {
+                    draft.put_changed(&SNAPSHOT, &before.stored, batch, stored.clone());
                 }
                 None => draft.put(&SNAPSHOT, stored.clone()),
             }

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use jaren_durable::{BoxFuture, Session};
+use jaren_flow::workflow::Workflow;
 use jaren_host::Timestamp;
 use jaren_json::{Str, Value};
 use tokio::runtime::Handle;
@@ -94,8 +95,8 @@ struct Staged {
 
 impl Staged {
     fn add(&mut self, point: SavePoint) {
-        let SavePoint { snapshot, cause, consumed } = point;
-        self.saves += 1;
+        let SavePoint { snapshot, cause, consumed, saves } = point;
+        self.saves += saves;
         self.claims |= cause == SaveCause::Claim;
         self.consumed.extend(consumed.map(|consumed| (consumed, snapshot.generation())));
         self.snapshot = snapshot;
@@ -111,6 +112,7 @@ impl Staged {
 
 pub(super) struct Ledger {
     policy: CommitPolicy,
+    workflow: Workflow,
     /// Each commit on its way holds a receiver, so that the run's handle can wait for those of a drive that was dropped.
     pub(super) flights: watch::Sender<()>,
     /// Absent while a commit is in flight.
@@ -137,6 +139,7 @@ impl Ledger {
     /// Over a session that holds the run at that generation, or is to be created.
     pub(super) fn new(
         policy: CommitPolicy,
+        workflow: Workflow,
         flights: watch::Sender<()>,
         session: Session,
         token: String,
@@ -144,6 +147,7 @@ impl Ledger {
     ) -> Self {
         Ledger {
             policy,
+            workflow,
             flights,
             session: Some(session),
             flight: None,
@@ -232,6 +236,7 @@ impl Ledger {
             base: self.durable,
             snapshot: snapshot.map(Kept::of),
             before: self.kept.take(),
+            workflow: self.workflow.clone(),
             saves,
             claims,
             consumed,

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tracing::Span;
 
 use super::ledger::{Flight, Flown, Landing, Ledger, Lost};
-use super::{Drive, Status};
+use super::{CommitPolicy, Drive, Status};
 use crate::attempt::Lent;
 use crate::core::{Arrival, Input, NodeStatus, Output, Phase, Record, RunState, StartTask};
 use crate::crew::{Crew, Ended};
@@ -88,8 +88,6 @@ pub(crate) struct Pilot {
     /// By the generation that must be durable, then in order.
     held: BTreeMap<(u64, u64), Held>,
     holding: u64,
-    /// Tasks among them.
-    starts_held: usize,
     /// The events in the inbox that the core has been given.
     seen: BTreeSet<Arc<str>>,
     /// Nothing that the core says can be saved any more.
@@ -137,7 +135,8 @@ impl Pilot {
         past: Past,
     ) -> Self {
         let Past { attempts, flights } = past;
-        let ledger = Ledger::new(engine.policy, flights, session, engine.ids.mint("hold"), durable);
+        let (workflow, token) = (state.workflow().clone(), engine.ids.mint("hold"));
+        let ledger = Ledger::new(engine.policy, workflow, flights, session, token, durable);
         Pilot {
             engine,
             run,
@@ -147,7 +146,6 @@ impl Pilot {
             attempts,
             held: BTreeMap::new(),
             holding: 0,
-            starts_held: 0,
             seen: BTreeSet::new(),
             broken: None,
             failure: None,
@@ -224,7 +222,12 @@ impl Pilot {
     async fn wake(&mut self, woken: Woken) -> Result<(), EngineError> {
         match woken {
             Woken::Landed(flown) => self.land(flown).await?,
-            Woken::Ended(Some(ended)) => self.settle(ended),
+            Woken::Ended(Some(ended)) => {
+                self.settle(ended);
+                while let Some(ended) = self.crew.next_at_hand() {
+                    self.settle(ended);
+                }
+            }
             Woken::Ended(None) => {}
             Woken::Stop => self.stopping = true,
             Woken::GraceOver => {
@@ -256,7 +259,6 @@ impl Pilot {
     fn forget(&mut self) {
         self.ledger.give_up();
         self.held.clear();
-        self.starts_held = 0;
     }
 
     /// The run has failed, once this is durable.
@@ -288,6 +290,7 @@ impl Pilot {
         // The host's clock may be set back; the run's time never goes back.
         let now = numbers::to_statechart(self.engine.clock.now()).max(self.state.snapshot().control().time());
         self.state.set_watched(self.watched);
+        self.state.set_coalesced(self.engine.policy == CommitPolicy::Coalesced);
         let step = self.state.step(input, Some(now));
         for output in step.outputs {
             match output {
@@ -300,8 +303,6 @@ impl Pilot {
                     let void =
                         |held: &Held| matches!(held, Held::Start(call) if call.activation == activation);
                     self.held.retain(|_, held| !void(held));
-                    self.starts_held =
-                        self.held.values().filter(|held| matches!(held, Held::Start(_))).count();
                 }
             }
         }
@@ -312,7 +313,6 @@ impl Pilot {
 
     fn hold(&mut self, after: u64, held: Held) {
         self.holding += 1;
-        self.starts_held += usize::from(matches!(held, Held::Start(_)));
         self.held.insert((after, self.holding), held);
     }
 
@@ -332,10 +332,7 @@ impl Pilot {
         {
             match entry.remove() {
                 Held::Show(record) => self.tell(&record),
-                Held::Start(call) => {
-                    self.starts_held -= 1;
-                    self.start(call, drive);
-                }
+                Held::Start(call) => self.start(call, drive),
             }
         }
     }
@@ -345,11 +342,12 @@ impl Pilot {
             return;
         }
         let attempt = self.attempts.next(&call);
-        let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
-        let limit = self.engine.tasks.limit(&call.task, call.version.as_deref());
-        self.tell(&Record::Started { state, visit, node, attempt, limit });
-        let alone = self.starts_held == 0;
-        self.crew.start(&self.engine.tasks, &self.run, call, attempt, &self.lent, alone);
+        if self.watched {
+            let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
+            let limit = self.engine.tasks.limit(&call.task, call.version.as_deref());
+            self.tell(&Record::Started { state, visit, node, attempt, limit });
+        }
+        self.crew.start(&self.engine.tasks, &self.run, call, attempt, &self.lent);
     }
 
     fn tell(&self, record: &Record) {

@@ -12,7 +12,7 @@ use super::{StoreError, store_failed};
 use crate::attempt::Lent;
 use crate::core::dataflow::{DagRun, Surroundings, TaskCall};
 use crate::core::{Cause, NodeStatus, Record, RunError, StartTask};
-use crate::crew::Crew;
+use crate::crew::{Crew, Ended};
 use crate::drive::Drive;
 use crate::task::Tasks;
 
@@ -206,22 +206,33 @@ impl Turn<'_> {
             if let Some(result) = run.result() {
                 return self.complete(result).await;
             }
-            if run.is_ready() {
-                // A task that ends at once comes before the next pure nodes.
-                tokio::task::yield_now().await;
-            }
-            let cancel = &self.call.drive.cancel;
-            let task = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err(interrupted()),
-                task = self.crew.next(), if !self.crew.is_empty() => task,
-                () = std::future::ready(()), if run.is_ready() => None,
-                else => return Err(RunError::new("JF2016", "the run waits for a task that nobody runs")),
-            };
-            settled = match task {
+            settled = match self.next(run.is_ready()).await? {
                 Some(task) => run.settle(task.node, task.result, task.ms, &mut self.todo),
                 None => run.wave(&mut self.todo),
             };
+        }
+    }
+
+    /// The next task that ended; none where nodes can be evaluated first.
+    async fn next(&mut self, is_ready: bool) -> Result<Option<Ended>, RunError> {
+        tokio::task::coop::consume_budget().await;
+        let cancel = &self.call.drive.cancel;
+        if cancel.is_cancelled() {
+            return Err(interrupted());
+        }
+        if let Some(task) = self.crew.next_at_hand() {
+            return Ok(Some(task));
+        }
+        if is_ready && !self.crew.is_empty() {
+            // A task that ends at once comes before the next pure nodes.
+            tokio::task::yield_now().await;
+        }
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(interrupted()),
+            task = self.crew.next(), if !self.crew.is_empty() => Ok(task),
+            () = std::future::ready(()), if is_ready => Ok(None),
+            else => Err(RunError::new("JF2016", "the run waits for a task that nobody runs")),
         }
     }
 
@@ -270,7 +281,7 @@ impl Turn<'_> {
             with: call.with,
             input: call.input,
         };
-        self.crew.start(&self.dags.tasks, &self.run, start, 1, &self.lent, false);
+        self.crew.start(&self.dags.tasks, &self.run, start, 1, &self.lent);
     }
 
     fn tell(&self, id: &Str, status: NodeStatus, ms: f64) {

@@ -243,10 +243,14 @@ impl Turn<'_> {
 
     /// Waits for a task.
     async fn join(&mut self) -> Result<Phase, RunError> {
-        let ended = tokio::select! {
-            biased;
-            () = self.call.drive.cancel.cancelled() => return Err(interrupted()),
-            ended = self.crew.next() => ended,
+        live(self.call)?;
+        let ended = match self.crew.next_at_hand() {
+            Some(ended) => Some(ended),
+            None => tokio::select! {
+                biased;
+                () = self.call.drive.cancel.cancelled() => return Err(interrupted()),
+                ended = self.crew.next() => ended,
+            },
         };
         let Some(task) = ended else {
             return Err(RunError::new("JF2016", "the run waits for a task that nobody runs"));
@@ -267,11 +271,10 @@ impl Turn<'_> {
     /// Feeds the core and does what it says, in order: nothing behind a save point happens before it is stored.
     async fn feed(&mut self, input: Input, now: Option<f64>) -> Result<Phase, RunError> {
         let step = self.state.step(input, now);
-        let starts = step.outputs.iter().filter(|output| matches!(output, Output::Start(_))).count();
         for output in step.outputs {
             match output {
                 Output::Save(point) => self.save(&point).await?,
-                Output::Start(call) => self.start(call, starts == 1),
+                Output::Start(call) => self.start(call),
                 // A store of the host's keeps no inbox: the call's event is gone with the call.
                 Output::Refused(_) => {}
                 Output::Abandon { activation } => self.crew.abandon(activation, None),
@@ -281,12 +284,14 @@ impl Turn<'_> {
         Ok(step.phase)
     }
 
-    fn start(&mut self, call: StartTask, alone: bool) {
+    fn start(&mut self, call: StartTask) {
         let attempt = 1;
-        let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
-        let limit = self.runs.tasks.limit(&call.task, call.version.as_deref());
-        self.lent.teller.tell(&Record::Started { state, visit, node, attempt, limit });
-        self.crew.start(&self.runs.tasks, &self.run, call, attempt, &self.lent, alone);
+        if self.lent.teller.is_watched() {
+            let (state, visit, node) = (call.state.clone(), call.visit, call.id.clone());
+            let limit = self.runs.tasks.limit(&call.task, call.version.as_deref());
+            self.lent.teller.tell(&Record::Started { state, visit, node, attempt, limit });
+        }
+        self.crew.start(&self.runs.tasks, &self.run, call, attempt, &self.lent);
     }
 
     async fn save(&mut self, point: &SavePoint) -> Result<(), RunError> {

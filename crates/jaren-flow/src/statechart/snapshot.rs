@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
-use jaren_json::{Object, Shape, Str, Value};
+use jaren_json::{Array, Object, Shape, Str, Value};
 
 use super::plan::{Kind, Plan, StateId};
 use super::read::Trigger;
@@ -118,6 +118,8 @@ impl Snapshot {
         let id = |id: &StateId| self.plan.state(*id).id.clone();
         match name {
             "active" => leaf_ids.clone(),
+            "history" if history.is_empty() => Value::Object(Object::default()),
+            "timers" if timers.is_empty() => Value::Array(Array::default()),
             "history" => {
                 let remembered = |ids: &Vec<StateId>| ids.iter().map(id).map(Value::String).collect();
                 let records = history.iter().map(|(at, ids)| (id(at), Value::Array(remembered(ids))));

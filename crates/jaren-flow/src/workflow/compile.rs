@@ -1,9 +1,9 @@
 //! Compiling a workflow: its lowered chart and dags against a registry, and the identity that resumes compare.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use jaren_json::{Object, Pointer, Str, Value, canonical};
+use jaren_json::{Object, Pointer, Str, Value, Written, canonical};
 
 use super::lower::{Draft, Drafted, Lowered, draft};
 use super::revision::fingerprint;
@@ -22,6 +22,8 @@ pub(super) struct Plan {
     pub(super) revisions: Revisions,
     pub(super) task_versions: Object,
     pub(super) identity: Value,
+    /// What every run of it stores, with its text.
+    pub(super) written: OnceLock<Arc<[Written]>>,
 }
 
 /// Compiles into `defects`; a plan comes out only when the document is sound.
@@ -51,7 +53,7 @@ pub(super) fn check(document: &Value, host: Host<'_>, defects: &mut Defects) -> 
         ("taskVersions", Value::Object(task_versions.clone())),
     ];
     let identity = Value::Object(identity.into_iter().collect());
-    Some(Plan { lowered, chart, states, by_id, revisions, task_versions, identity })
+    Some(Plan { lowered, chart, states, by_id, revisions, task_versions, identity, written: OnceLock::new() })
 }
 
 fn compile_state(state: Drafted, host: Host<'_>, defects: &mut Defects) -> State {

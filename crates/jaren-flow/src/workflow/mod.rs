@@ -15,7 +15,7 @@ mod revision;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use jaren_json::{Object, Pointer, Report, Shape, Str, Value};
+use jaren_json::{Object, Pointer, Report, Shape, Str, Value, Written};
 use jaren_query::{Query, Scope};
 
 use self::compile::Plan;
@@ -137,6 +137,14 @@ impl Workflow {
     /// What a stored run must agree with to be resumed: `{document, lowering, control, dags, taskVersions}`.
     pub fn identity(&self) -> &Value {
         &self.plan.identity
+    }
+
+    /// The document and the identity with their texts, which are made once: every run of the workflow stores both.
+    pub fn written(&self) -> &Arc<[Written]> {
+        self.plan.written.get_or_init(|| {
+            let parts = [self.plan.lowered.document(), &self.plan.identity];
+            parts.into_iter().filter_map(|part| Written::of(part).ok()).collect()
+        })
     }
 
     /// The lowered statechart.

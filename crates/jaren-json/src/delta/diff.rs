@@ -28,7 +28,7 @@ pub fn diff(old: &Value, new: &Value) -> Vec<Op> {
 }
 
 /// The same for the part of a larger value to which the path leads, at the end of a batch for that value.
-pub fn diff_at(path: Path, old: &Value, new: &Value, batch: &mut Vec<Op>) {
+pub(super) fn diff_at(path: Path, old: &Value, new: &Value, batch: &mut Vec<Op>) {
     if old.ptr_eq(new) {
         return;
     }

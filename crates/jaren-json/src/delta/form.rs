@@ -63,7 +63,7 @@ pub fn ops_to_text(ops: &[Op]) -> Result<String, NotJson> {
     Ok(write::into_string(out))
 }
 
-fn op_to_text(op: &Op, out: &mut Vec<u8>) -> Result<(), NotJson> {
+pub(super) fn op_to_text(op: &Op, out: &mut Vec<u8>) -> Result<(), NotJson> {
     match op {
         Op::Replace(value) => {
             out.extend_from_slice(b"[\"r\",");
@@ -120,6 +120,15 @@ fn begin(verb: u8, path: &[Segment], out: &mut Vec<u8>) {
     });
 }
 
+/// The verb and a path of members.
+pub(super) fn begin_at(verb: u8, path: &[&str], out: &mut Vec<u8>) {
+    out.extend_from_slice(&[b'[', b'"', verb, b'"', b',']);
+    let _ = list(path, out, |name, out| {
+        write::string(name, out);
+        Ok(())
+    });
+}
+
 fn list<T>(
     items: &[T],
     out: &mut Vec<u8>,
@@ -136,7 +145,7 @@ fn list<T>(
     Ok(())
 }
 
-fn value_to_text(value: &Value, out: &mut Vec<u8>) -> Result<(), NotJson> {
+pub(super) fn value_to_text(value: &Value, out: &mut Vec<u8>) -> Result<(), NotJson> {
     write::write(value, Style::Compact, Numbers::Refuse, out)
 }
 

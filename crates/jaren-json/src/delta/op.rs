@@ -55,6 +55,19 @@ pub enum Op {
     },
 }
 
+impl Op {
+    /// How deep its values are.
+    pub fn value_depth(&self) -> u32 {
+        match self {
+            Op::Replace(value) | Op::Set { value, .. } => value.depth(),
+            // They lie in an array.
+            Op::Splice { items, .. } => items.iter().map(Value::depth).max().unwrap_or(0) + 1,
+            Op::Reorder { .. } => 1,
+            Op::Delete { .. } | Op::Append { .. } | Op::Trim { .. } => 0,
+        }
+    }
+}
+
 /// A way down from the root of a value.
 pub type Path = Vec<Segment>;
 
