@@ -82,6 +82,23 @@ impl ReadOptions {
     }
 }
 
+/// As a document: of members of the same name, and of numbers that would not stay as they are, it is an error.
+///
+/// ```
+/// use jaren_json::{Value, value};
+///
+/// assert_eq!(r#"{"a": [1, null]}"#.parse::<Value>()?, value!({"a": [1, null]}));
+/// assert!(r#"{"a": 1, "a": 2}"#.parse::<Value>().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl std::str::FromStr for Value {
+    type Err = ReadError;
+
+    fn from_str(text: &str) -> Result<Self, ReadError> {
+        read(text.as_bytes(), &ReadOptions::document())
+    }
+}
+
 /// Reads one value; white space may stand around it, nothing else.
 pub fn read(text: &[u8], options: &ReadOptions) -> Result<Value, ReadError> {
     Reader::new(*options).read(text)
