@@ -24,7 +24,8 @@
 //! It knows no state, node or run. What the format leaves to a host (schemas, functions, collations, time zones) has
 //! no default: a query that needs one does not compile.
 //!
-//! What the formats above need of it, and nobody else, is in [`extension`], of which no release promises anything.
+//! What the formats above need of it, and nobody else, is in the module `extension`, which is hidden from these pages: no
+//! release promises anything of it.
 #![forbid(unsafe_code)]
 
 mod analysis;
@@ -37,6 +38,7 @@ mod dates;
 mod dependencies;
 mod error;
 mod eval;
+#[doc(hidden)]
 pub mod extension;
 mod iregexp;
 mod path;

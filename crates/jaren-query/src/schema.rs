@@ -34,7 +34,7 @@ pub fn query(dialect: Dialect) -> Value {
 /// The definitions of the schema of queries, for a schema that embeds queries: `query`, `expression`, `path` and what
 /// they need, each name behind `prefix`, with further operators, each with the schema of its argument.
 ///
-/// For the formats above, as all in [`crate::extension`].
+/// For the formats above, as all in `crate::extension`.
 #[doc(hidden)]
 pub fn definitions<'a>(prefix: &str, operators: impl IntoIterator<Item = (&'a str, Value)>) -> Object {
     let own = source(SOURCE).get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -67,7 +67,7 @@ pub fn definitions<'a>(prefix: &str, operators: impl IntoIterator<Item = (&'a st
 ///
 /// When the source is no JSON object: sources are parts of the program.
 ///
-/// For the formats above, as all in [`crate::extension`].
+/// For the formats above, as all in `crate::extension`.
 #[doc(hidden)]
 pub fn publish(source_text: &str, borrowed: impl IntoIterator<Item = Object>, dialect: Dialect) -> Value {
     let schema = source(source_text);

@@ -53,7 +53,7 @@ impl JsonPath {
     /// within the work of an allowance, of which `found` may take, too. It has been called with a part of the nodes where the
     /// walk ends at that limit.
     ///
-    /// For the formats above, as all in [`crate::extension`].
+    /// For the formats above, as all in `crate::extension`.
     #[doc(hidden)]
     pub fn walk<'v, T: Track>(
         &self,
