@@ -123,7 +123,6 @@ mod stored_retry {
     /// The largest whole number that is exact in JSON.
     const MS_MAX: u64 = (1 << 53) - 1;
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
     pub(super) fn serialize<S: Serializer>(retry: &Retry, serializer: S) -> Result<S::Ok, S::Error> {
         match retry {
             Retry::Never => "never".serialize(serializer),
@@ -168,9 +167,7 @@ mod tests {
     #[test]
     fn it_is_stored_and_read_back_and_so_is_what_a_newer_release_says() {
         let failure = Failure::new("x").with_code("busy").with_data(value!([1]));
-        for retry in
-            [Retry::Unknown, Retry::Never, Retry::Safe, Retry::AfterDelay(Duration::from_millis(30_000))]
-        {
+        for retry in [Retry::Unknown, Retry::Never, Retry::Safe, Retry::AfterDelay(Duration::from_secs(30))] {
             let failure = failure.clone().with_retry(retry);
             assert_eq!(from_value::<Failure>(&to_value(&failure).unwrap()).unwrap(), failure);
         }

@@ -129,7 +129,7 @@ mod tests {
         let policy = RetryPolicy::times(1).with_backoff(Duration::from_millis(10), Duration::from_millis(10));
         let after = |delay| Failure::new("busy").with_retry(Retry::AfterDelay(delay));
         let random = SeededRandom::new(7);
-        let minute = Duration::from_secs(60);
+        let minute = Duration::from_mins(1);
         let pause = policy.clone().only_safe().pause(1, &after(minute), &random).unwrap();
         assert!((minute..=minute + Duration::from_millis(10)).contains(&pause));
         assert_eq!(policy.pause(2, &after(minute), &random), None);

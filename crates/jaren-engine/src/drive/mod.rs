@@ -86,8 +86,7 @@ impl fmt::Debug for Drive {
             .field("stays_for_timers", &self.stays_for_timers())
             .field("cancelled", &self.cancel.is_cancelled())
             .field("observed", &self.observer.is_some())
-            .field("resources", &self.resources)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,4 @@
-//! RetryPolicy, time limits and blocking handlers: by a clock that the tests move.
+//! Retries, time limits and blocking handlers: by a clock that the tests move.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -71,7 +71,7 @@ async fn a_failed_attempt_is_tried_again_when_the_clock_has_passed_its_pause() {
             assert_eq!((failed, calls.load(Ordering::SeqCst)), (attempt, attempt));
             assert!(pause <= Duration::from_secs(10 << (attempt - 1)));
             // A moment before its end nothing has happened.
-            world.clock.advance(pause - Duration::from_millis(1));
+            world.clock.advance(pause.saturating_sub(Duration::from_millis(1)));
             tokio::task::yield_now().await;
             assert_eq!(calls.load(Ordering::SeqCst), attempt);
             world.clock.advance(Duration::from_millis(1));
@@ -194,7 +194,7 @@ async fn a_registration_that_makes_no_sense_is_told_before_anything_is_stored() 
             |task| {
                 drop(task.retry(
                     RetryPolicy::times(1).with_backoff(Duration::from_secs(2), Duration::from_secs(1)),
-                ))
+                ));
             },
             |task| drop(task.retry(RetryPolicy::times(1).only_codes([] as [&str; 0]))),
         ];

@@ -6,11 +6,9 @@ use jaren_json::{Value, value};
 use super::support::{World, done, workflow};
 
 fn tax<'a>(tasks: &'a mut Tasks, version: &str, rate: f64) -> Registration<'a> {
-    tasks.add(
-        "tax",
-        version,
-        move |_: TaskContext, _: (), net: f64| async move { Ok::<f64, Failure>(net * rate) },
-    )
+    tasks.add("tax", version, move |_: TaskContext, (): (), net: f64| async move {
+        Ok::<f64, Failure>(net * rate)
+    })
 }
 
 fn order(version: &str) -> Value {
