@@ -60,6 +60,7 @@ mod kinds;
 pub mod limits;
 mod memory;
 mod names;
+mod outcome;
 mod overlay;
 pub mod records;
 mod session;
@@ -70,9 +71,7 @@ pub use answers::{
     At, BulkChange, Change, Commit, DeltaChain, DocumentRecord, DocumentsQuery, FamilyQuery, LabelChanges,
     Labels, Order, Page, Replay, Revision, SessionRecord, SessionsQuery, StoredDocument,
 };
-pub use batch::{
-    Batch, CommitId, Committed, Conflict, Expected, Outcome, Refusal, RefusalKind, SessionBatch, Write,
-};
+pub use batch::{Batch, Expected, SessionBatch, Write};
 pub use body::{Body, BodyError};
 pub use error::{Retry, StorageError, StorageErrorKind};
 pub use follow::{Follower, follow};
@@ -83,6 +82,7 @@ pub use jobs::{
 pub use kinds::{Family, Migrate, Singleton};
 pub use memory::MemoryStorage;
 pub use names::{Address, InvalidName, Retention, Scope, Seq, SessionId};
+pub use outcome::{CommitId, Committed, Conflict, Outcome, Refusal, RefusalKind};
 pub use overlay::Overlay;
 pub use session::{
     CommitError, Draft, Planned, Publication, Published, PublishedDocument, Receipt, Refreshed, Session,
