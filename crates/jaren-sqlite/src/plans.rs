@@ -152,3 +152,21 @@ fn what_one_session_costs_does_not_depend_on_the_others() {
         );
     }
 }
+
+// What a store costs to open depends on its log alone; a first read on a new connection is this and the schema.
+#[test]
+fn a_read_costs_the_same_after_many_commits() {
+    let store = Store::with(0);
+    let address = Address::singleton("test.full");
+    let cost = || {
+        store.steps.store(0, Ordering::Relaxed);
+        assert!(read::document(&store.connection, &id("a"), &address, At::Current).is_ok());
+        store.steps.load(Ordering::Relaxed)
+    };
+    cost(); // prepares the statements
+    let young = cost();
+    for seq in 5..=1_500 {
+        store.apply("a", seq);
+    }
+    assert_eq!(cost(), young);
+}
