@@ -56,7 +56,7 @@ fn equal_scalars(a: &Value, b: &Value, nan: Nan) -> bool {
 
 #[inline]
 #[expect(clippy::float_cmp, reason = "equality of doubles is what is meant")]
-fn equal_numbers(a: f64, b: f64, nan: Nan) -> bool {
+pub(crate) fn equal_numbers(a: f64, b: f64, nan: Nan) -> bool {
     a == b || (nan == Nan::Equal && a.is_nan() && b.is_nan())
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn hash(value: &Value, hasher: &mut impl Hasher, budget: &Budget) -> 
 }
 
 #[inline]
-fn hash_number(number: f64, hasher: &mut impl Hasher) {
+pub(crate) fn hash_number(number: f64, hasher: &mut impl Hasher) {
     // Adding zero makes a negative zero a positive one.
     let number = if number.is_nan() { f64::NAN } else { number + 0.0 };
     hasher.write_u64(number.to_bits());

@@ -1,5 +1,7 @@
 //! Joins of two `$for` bindings by a table, where that cannot be told from scanning (`compile::join`).
 
+use std::iter;
+
 use jaren_json::Value;
 
 use super::item::{Got, Item, Lent, Seq};
@@ -32,7 +34,8 @@ impl<'a> Joined<'a> {
         work.spend(KEPT)?;
         let (at, new) = self.table.place(key, work)?;
         if new {
-            self.firsts.push(First { item: item.into_item(), others: None });
+            // Unlike `push`, this writes it where it stays.
+            self.firsts.extend(iter::once_with(|| First { item: item.into_item(), others: None }));
         } else if let Some(first) = self.firsts.get_mut(at) {
             let number = self.others.len();
             self.others.push((item.into_item(), None));

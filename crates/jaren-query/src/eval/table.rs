@@ -8,7 +8,7 @@ use jaren_json::Value;
 use super::KEPT;
 use super::item::Item;
 use crate::budget::{Budget, Spent};
-use crate::relation::{Nan, equal, hash};
+use crate::relation::{Nan, equal, equal_numbers, hash, hash_number};
 
 /// Distinct keys in the order of their first appearance; each has the same number of parts, and `None` is the empty part.
 ///
@@ -35,6 +35,9 @@ struct Bucket {
     number: u32,
 }
 
+/// The position of a key, or the bucket that is free for it.
+type Found = Result<usize, usize>;
+
 impl<'a> Table<'a> {
     const BUCKETS_MIN: usize = 16;
     const GROWTH: usize = 4;
@@ -51,22 +54,34 @@ impl<'a> Table<'a> {
     /// The position of a key, and whether it is new.
     #[inline]
     pub(super) fn place(&mut self, key: &[Option<Item<'a>>], work: &Budget) -> Result<(usize, bool), Spent> {
-        let hash = self.hash(key, work)?;
-        match self.look(hash, key, work)? {
-            Ok(at) => Ok((at, false)),
-            Err(free) => self.add((hash, free), key, work).map(|at| (at, true)),
+        match self.look(key, work)? {
+            (_, Ok(at)) => Ok((at, false)),
+            (hash, Err(free)) => self.add((hash, free), key, work).map(|at| (at, true)),
         }
     }
 
     /// The position of a key.
     #[inline]
     pub(super) fn find(&self, key: &[Option<Item<'a>>], work: &Budget) -> Result<Option<usize>, Spent> {
-        Ok(self.look(self.hash(key, work)?, key, work)?.ok())
+        Ok(self.look(key, work)?.1.ok())
     }
 
+    /// The hash of a key, and its position or the bucket that is free for it.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-    fn hash(&self, key: &[Option<Item<'a>>], work: &Budget) -> Result<u32, Spent> {
+    fn look(&self, key: &[Option<Item<'a>>], work: &Budget) -> Result<(u32, Found), Spent> {
+        // Most keys are one number, which is told from others where it is kept.
+        let [Some(item)] = key else { return self.look_for_parts(key, work) };
+        let Value::Number(number) = item.value() else { return self.look_for_parts(key, work) };
+        let mut hasher = self.seed.build_hasher();
+        hash_number(*number, &mut hasher);
+        self.probe(hasher.finish(), work, |at| {
+            let part = self.parts.get(at).and_then(Option::as_ref).map(Item::value);
+            Ok(part.and_then(Value::as_f64).is_some_and(|other| equal_numbers(other, *number, Nan::Equal)))
+        })
+    }
+
+    #[inline(never)]
+    fn look_for_parts(&self, key: &[Option<Item<'a>>], work: &Budget) -> Result<(u32, Found), Spent> {
         let mut hasher = self.seed.build_hasher();
         for part in key {
             match part {
@@ -74,17 +89,19 @@ impl<'a> Table<'a> {
                 Some(item) => hash(item.value(), &mut hasher, work)?,
             }
         }
-        Ok(hasher.finish() as u32)
+        self.probe(hasher.finish(), work, |at| same_key(self.key(at), key, work))
     }
 
-    /// The position of a key, or the bucket that is free for it.
+    /// Looks at the keys of one hash until it is the `same`.
     #[inline]
-    fn look(
+    #[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
+    fn probe(
         &self,
-        hash: u32,
-        key: &[Option<Item<'a>>],
+        hash: u64,
         work: &Budget,
-    ) -> Result<Result<usize, usize>, Spent> {
+        same: impl Fn(usize) -> Result<bool, Spent>,
+    ) -> Result<(u32, Found), Spent> {
+        let hash = hash as u32;
         let mask = self.buckets.len() - 1;
         let mut at = hash as usize & mask;
         // There is a free bucket, for there are more than keys.
@@ -93,13 +110,13 @@ impl<'a> Table<'a> {
         {
             if bucket.hash == hash {
                 work.spend(1)?;
-                if same_key(self.key(number as usize), key, work)? {
-                    return Ok(Ok(number as usize));
+                if same(number as usize)? {
+                    return Ok((hash, Ok(number as usize)));
                 }
             }
             at = (at + 1) & mask;
         }
-        Ok(Err(at))
+        Ok((hash, Err(at)))
     }
 
     /// Adds a key that is not in the table; answers its position.
