@@ -3,10 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
+use jaren_durable::Retry;
 use jaren_json::{Str, Value};
 use serde::{Deserialize, Serialize};
-
-use crate::Retry;
 
 /// A failed task, as it is stored and shown.
 ///
@@ -117,10 +116,9 @@ fn unknown() -> Retry {
 mod stored_retry {
     use std::time::Duration;
 
+    use jaren_durable::Retry;
     use jaren_json::{Value, value};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::Retry;
 
     /// The largest whole number that is exact in JSON.
     const MS_MAX: u64 = (1 << 53) - 1;
