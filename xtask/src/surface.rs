@@ -88,7 +88,8 @@ fn make_executable(_: &Path) -> std::io::Result<()> {
 
 /// What rustdoc says of a library.
 fn document(root: &Path, rustdoc: &Path, package: &str) -> Result<Value, Failure> {
-    let target = workspace::root().join("target");
+    // Two checkouts in one target folder would take each other's libraries for their own.
+    let target = root.join("target");
     let mut command = cargo(["rustdoc", "--quiet", "--lib", "--package", package]);
     command.args(["--", "-Zunstable-options", "--output-format", "json"]);
     command.current_dir(root).env("RUSTDOC", rustdoc).env("CARGO_TARGET_DIR", &target);

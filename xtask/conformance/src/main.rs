@@ -15,6 +15,7 @@ mod harness;
 mod kind;
 mod kinds;
 mod report;
+mod script;
 mod seeds;
 mod tasks;
 

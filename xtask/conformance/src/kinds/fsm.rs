@@ -4,10 +4,11 @@ use jaren_flow::machine::{Machine, Session, State, StateStore, StepResult};
 use jaren_flow::{Effect, Given, SessionError};
 use jaren_json::{Array, Object, Value, value};
 
-use crate::answer::{Rules, decode, same};
+use crate::answer::{Rules, same};
 use crate::case::Case;
 use crate::errors;
 use crate::kind::Outcome;
+use crate::script::{self, text};
 
 pub(crate) fn run(case: &Case) -> Outcome {
     let expected = case.need("expect")?;
@@ -20,14 +21,7 @@ pub(crate) fn run(case: &Case) -> Outcome {
     };
     same(expected, &value!({ "ok": (compiled(&machine, expected)) }), Rules::EXACT)?;
     let mut script = Script { machine, session: None };
-    let steps = case.get("script").and_then(Value::as_array);
-    for (index, step) in steps.into_iter().flatten().enumerate() {
-        let step = decode(step);
-        let named = |difference| format!("step {index}, {}: {difference}", text(&step, "op"));
-        let found = script.answer(&step).map_err(named)?;
-        same(step.get("expect").unwrap_or(&Value::Null), &found, Rules::EXACT).map_err(named)?;
-    }
-    Ok(())
+    script::run(case, |step| script.answer(step))
 }
 
 /// `{initial, states, events?, final?}`, the last two where the case tells them.
@@ -183,8 +177,4 @@ fn failed(error: &SessionError<Refused>) -> Value {
 
 fn arguments(step: &Value) -> Given<'_> {
     Given { payload: step.get("payload"), context: step.get("context") }
-}
-
-fn text<'a>(step: &'a Value, member: &str) -> &'a str {
-    step.get(member).and_then(Value::as_str).unwrap_or_default()
 }

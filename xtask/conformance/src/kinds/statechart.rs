@@ -8,10 +8,11 @@ use jaren_flow::statechart::{Snapshot, Statechart, StepResult};
 use jaren_flow::{CompileOptions, Effect, FlowError, Given};
 use jaren_json::{Array, ObjectBuilder, Str, Value, value};
 
-use crate::answer::{Rules, count, decode, same};
+use crate::answer::{Rules, count, same};
 use crate::case::Case;
 use crate::errors;
 use crate::kind::Outcome;
+use crate::script::{self, text};
 use session::CaseSession;
 
 pub(crate) fn run(case: &Case) -> Outcome {
@@ -26,14 +27,7 @@ pub(crate) fn run(case: &Case) -> Outcome {
     let states = chart.states().map(Value::from).collect::<Array>();
     same(expected, &value!({ "ok": { "states": states } }), Rules::EXACT)?;
     let mut script = Script { chart, current: None, session: None };
-    let steps = case.get("script").and_then(Value::as_array);
-    for (index, step) in steps.into_iter().flatten().enumerate() {
-        let step = decode(step);
-        let named = |difference| format!("step {index}, {}: {difference}", text(&step, "op"));
-        let found = script.answer(&step).map_err(named)?;
-        same(step.get("expect").unwrap_or(&Value::Null), &found, Rules::EXACT).map_err(named)?;
-    }
-    Ok(())
+    script::run(case, |step| script.answer(step))
 }
 
 fn options(case: &Case) -> CompileOptions {
@@ -143,8 +137,4 @@ fn now(step: &Value) -> Option<f64> {
 /// What a step gives to the call.
 fn given(step: &Value) -> Given<'_> {
     Given { payload: step.get("payload"), context: step.get("context") }
-}
-
-fn text<'a>(step: &'a Value, member: &str) -> &'a str {
-    step.get(member).and_then(Value::as_str).unwrap_or_default()
 }
