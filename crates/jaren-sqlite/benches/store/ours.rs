@@ -227,7 +227,9 @@ pub(crate) fn ages(folder: &Path) {
                 }
             }
             reopen(copies.iter(), commits, " after a crash").await;
-            copies.iter().for_each(|copy| work::remove(copy));
+            for copy in &copies {
+                work::remove(copy);
+            }
         });
         work::remove(&path);
         work::remove(&crashed);
