@@ -6,7 +6,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-use std::sync::Arc;
 
 use jaren::prelude::*;
 use opentelemetry::trace::TracerProvider as _;
@@ -31,7 +30,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let call = async { amount * 1.25 };
         Ok::<f64, Failure>(call.instrument(info_span!(target: "shop", "bank.charge")).await)
     });
-    let engine = Engine::new(Arc::new(MemoryStorage::new()), tasks);
+    let engine = Engine::new(MemoryStorage::new(), tasks);
     let document = value!({
         "$workflow": "0.2", "revision": "order/1", "initial": "pay",
         "states": {
@@ -40,7 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     });
     let mut run = engine.start(Start::new(document, value!(20)).with_id("order-7")).await?;
-    run.drive().await?;
+    println!("{}", run.drive().await?);
     provider.shutdown()?;
     Ok(())
 }

@@ -258,7 +258,7 @@ impl Ledger {
             Landed::Durable { met } => {
                 let generation = cargo.target();
                 self.durable = Some(generation);
-                self.kept = cargo.snapshot.take().or(cargo.before.take());
+                self.kept = cargo.snapshot.take().or_else(|| cargo.before.take());
                 Ok(Landing::Durable(Durable {
                     generation,
                     saves: cargo.saves,

@@ -244,13 +244,14 @@ impl Turn<'_> {
     /// Waits for a task.
     async fn join(&mut self) -> Result<Phase, RunError> {
         live(self.call)?;
-        let ended = match self.crew.next_at_hand() {
-            Some(ended) => Some(ended),
-            None => tokio::select! {
+        let ended = if let Some(ended) = self.crew.next_at_hand() {
+            Some(ended)
+        } else {
+            tokio::select! {
                 biased;
                 () = self.call.drive.cancel.cancelled() => return Err(interrupted()),
                 ended = self.crew.next() => ended,
-            },
+            }
         };
         let Some(task) = ended else {
             return Err(RunError::new("JF2016", "the run waits for a task that nobody runs"));
