@@ -64,7 +64,7 @@ impl Array {
     ///
     /// A large array shares its elements with the new one as a whole where few are changed: changing one of `n` costs at
     /// most O(√n), in time and in memory, and [`diff`](crate::delta::diff) finds it as fast. The first look at such an
-    /// array as a slice costs O(n).
+    /// array as a slice costs O(n) in both: the plain form that it makes lives as long as the array.
     #[must_use]
     pub fn with_each(&self, changes: impl IntoIterator<Item = (usize, Value)>) -> Self {
         let mut changes: Changes = changes.into_iter().filter(|(index, _)| *index < self.len()).collect();

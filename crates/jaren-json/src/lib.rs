@@ -42,6 +42,7 @@ mod digest;
 mod equal;
 mod grown;
 mod macros;
+mod member_list;
 mod names;
 mod number;
 mod object;

@@ -1,12 +1,12 @@
 //! Objects: a shape and the members' values in one shared allocation behind one word.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use triomphe::{Arc, ThinArc};
 
 use crate::deep::{self, Extent};
 use crate::grown::{self, Grown};
+use crate::member_list::MemberList;
 use crate::{MemberName, Shape, Str, Value};
 
 /// An immutable object that keeps the order of its members, cheap to clone.
@@ -236,7 +236,8 @@ impl Object {
     ///
     /// A large object becomes a tree by it, so that setting one member after the other of an object of `n` costs
     /// O(log n) each, in time and in memory, and [`diff`](crate::delta::diff) finds what was set as fast. The first
-    /// look at all members of such an object, in order, costs O(n).
+    /// look at all members of such an object, in order, costs O(n) in both: the plain form that it makes lives as long as
+    /// the object.
     #[must_use]
     pub fn with(&self, name: impl Into<Str>, value: impl Into<Value>) -> Self {
         let (name, value) = (name.into(), value.into());
@@ -401,92 +402,13 @@ impl ObjectBuilder {
 
     /// The value of a member that was inserted.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.members.position(name).and_then(|position| self.members.items.get(position))
+        self.members.get(name)
     }
 
     /// The object.
     #[must_use]
     pub fn build(self) -> Object {
-        Object::from_distinct(self.members.names, self.members.items)
-    }
-}
-
-/// Named items in order: a short list is searched from the front, a long one through an index.
-///
-/// The index is a tree and not a hash table, so that no choice of names makes it slow.
-#[derive(Clone, Debug)]
-pub(crate) struct MemberList<T> {
-    names: Vec<Str>,
-    items: Vec<T>,
-    index: BTreeMap<Str, usize>,
-}
-
-impl<T> Default for MemberList<T> {
-    fn default() -> Self {
-        Self { names: Vec::new(), items: Vec::new(), index: BTreeMap::new() }
-    }
-}
-
-impl<T> MemberList<T> {
-    /// Up to this many members are searched without the index.
-    const LINEAR_MAX: usize = 16;
-
-    /// A list of these names, known to differ, and as many items.
-    pub(crate) fn from_distinct(names: Vec<Str>, items: Vec<T>) -> Self {
-        let mut list = Self { names, items, index: BTreeMap::new() };
-        list.reindex();
-        list
-    }
-
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        if self.names.len() <= Self::LINEAR_MAX {
-            return self.names.iter().position(|candidate| candidate.as_str() == name);
-        }
-        self.index.get(name).copied()
-    }
-
-    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut T> {
-        let position = self.position(name)?;
-        self.at_mut(position)
-    }
-
-    pub(crate) fn at_mut(&mut self, position: usize) -> Option<&mut T> {
-        self.items.get_mut(position)
-    }
-
-    /// Sets an item in its place, or as the last one; answers the place.
-    pub(crate) fn set(&mut self, name: Str, item: T) -> usize {
-        if let Some(position) = self.position(&name) {
-            if let Some(slot) = self.items.get_mut(position) {
-                *slot = item;
-            }
-            return position;
-        }
-        let position = self.names.len();
-        self.names.push(name.clone());
-        self.items.push(item);
-        match position.cmp(&Self::LINEAR_MAX) {
-            std::cmp::Ordering::Less => {}
-            std::cmp::Ordering::Equal => self.reindex(),
-            std::cmp::Ordering::Greater => {
-                self.index.insert(name, position);
-            }
-        }
-        position
-    }
-
-    pub(crate) fn names(&self) -> &[Str] {
-        &self.names
-    }
-
-    pub(crate) fn into_parts(self) -> (Vec<Str>, Vec<T>) {
-        (self.names, self.items)
-    }
-
-    fn reindex(&mut self) {
-        self.index.clear();
-        if self.names.len() > Self::LINEAR_MAX {
-            self.index.extend(self.names.iter().cloned().zip(0..));
-        }
+        let (names, values) = self.members.into_parts();
+        Object::from_distinct(names, values)
     }
 }

@@ -6,7 +6,7 @@ use super::op::Segment;
 use super::text::offset_after;
 use crate::deep::Extent;
 use crate::grown::GROWN_MIN;
-use crate::object::MemberList;
+use crate::member_list::MemberList;
 use crate::{Object, Shape, Str, Value};
 
 /// A value that is being changed. Only what a path went through is taken apart, once, whatever the number of operations.

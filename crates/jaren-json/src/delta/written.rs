@@ -75,7 +75,7 @@ impl BatchText {
     }
 
     fn note(&mut self, written: Result<(), NotJson>) {
-        self.refused = self.refused.take().or(written.err());
+        self.refused = self.refused.take().or_else(|| written.err());
     }
 
     /// Has it no operation?

@@ -5,7 +5,7 @@ use super::lexer::{Lexer, Refusal};
 use super::trie::{NodeId, Trie};
 use super::{Duplicates, Integers, ReadOptions};
 use crate::deep::Extent;
-use crate::object::MemberList;
+use crate::member_list::MemberList;
 use crate::{Array, Object, Pointer, Shape, Str, Value};
 
 /// Reads values from one text; their shapes are shared.
