@@ -183,13 +183,11 @@ impl Write {
         parts: &[Written],
     ) -> Result<Self, BodyError> {
         let (address, version) = (stored.address.clone(), stored.version);
-        match delta.filter(|body| !stored.chain.base_is_due(body.len())) {
-            Some(body) => Ok(Self::Delta { address, version, body }),
-            None => {
-                let body = Body::base_with(value, parts)?;
-                Ok(Self::Base { address, retention: stored.retention, version, body })
-            }
+        if let Some(body) = delta.filter(|body| !stored.chain.base_is_due(body.len())) {
+            return Ok(Self::Delta { address, version, body });
         }
+        let body = Body::base_with(value, parts)?;
+        Ok(Self::Base { address, retention: stored.retention, version, body })
     }
 
     /// Where it writes.

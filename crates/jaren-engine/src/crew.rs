@@ -31,7 +31,7 @@ pub(crate) struct Crew {
     /// Tasks that ended where they were started.
     ended: VecDeque<Ended>,
     /// What the clock said when the first task since the last one was awaited had been begun in place.
-    began: Option<Option<Timestamp>>,
+    began: Option<Timestamp>,
     /// It says something else since.
     is_late: bool,
     /// The threads of blocking handlers, of which each holds a receiver: an aborted task leaves its thread behind.
@@ -115,7 +115,7 @@ impl Crew {
         if !self.is_late {
             // What it waits for is told the right waker when it is polled again, which is at once.
             let polled = Pin::new(&mut work).poll(&mut Context::from_waker(Waker::noop()));
-            self.is_late = work.seen() != *self.began.get_or_insert(work.seen());
+            self.is_late = work.seen().is_none_or(|seen| seen != *self.began.get_or_insert(seen));
             if let Poll::Ready(ended) = polled {
                 self.ended.push_back(ended);
                 return;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_json::{Value, Written};
 use jaren_json::delta::BatchText;
+use jaren_json::{Value, Written};
 
 use crate::kinds::Form;
-use crate::{Address, CommitId, Family, JobWrite, LeaseCondition, Scope, Session, Singleton};
+use crate::{Address, Body, CommitId, Family, JobWrite, LeaseCondition, Scope, Session, Singleton};
 
 /// A change to one session's documents and labels, begun by [`Session::draft`].
 ///
@@ -19,7 +19,8 @@ use crate::{Address, CommitId, Family, JobWrite, LeaseCondition, Scope, Session,
 pub struct Draft {
     /// The commit of the view that it was begun over.
     at: Option<CommitId>,
-    documents: BTreeMap<Address, Intent>,
+    /// In boxes, or a map of few would take much room.
+    documents: BTreeMap<Address, Box<Intent>>,
     /// Scopes that end.
     scopes: BTreeSet<Scope>,
     /// Tasks that own something which this change creates.
@@ -43,13 +44,19 @@ pub(super) enum Intent {
 #[derive(Clone)]
 pub(super) struct Change {
     before: Value,
-    batch: BatchText,
+    /// None where there are no operations.
+    delta: Option<Body>,
 }
 
 impl Change {
-    /// The operations that lead on from the stored value, if it is the one that they were made for.
-    pub(super) fn over(&self, stored: &Value) -> Option<&BatchText> {
-        self.before.ptr_eq(stored).then_some(&self.batch)
+    /// Was it made for the stored value?
+    pub(super) fn is_over(&self, stored: &Value) -> bool {
+        self.before.ptr_eq(stored)
+    }
+
+    /// What leads on from there; none where nothing differs.
+    pub(super) fn delta(&self) -> Option<&Body> {
+        self.delta.as_ref()
     }
 }
 
@@ -98,18 +105,22 @@ impl Draft {
     /// Sets the document of that kind, creating it if need be.
     pub fn put(&mut self, kind: &Singleton, value: Value) {
         let intent = Intent::Put { form: kind.form(), value, change: None };
-        self.documents.insert(kind.address(), intent);
+        self.documents.insert(kind.address(), Box::new(intent));
     }
 
     /// The same by a caller who knows what differs: the operations lead from `before` to the value. They count if the
     /// handle still knows the document as `before`, the very value that was last put or read; else what differs is
     /// found out.
+    #[doc(hidden)] // what the engine tells is believed; a host has `put`
     pub fn put_changed(&mut self, kind: &Singleton, before: &Value, batch: BatchText, value: Value) {
-        let change = Some(Change { before: before.clone(), batch });
-        self.documents.insert(kind.address(), Intent::Put { form: kind.form(), value, change });
+        let delta = if batch.is_empty() { Ok(None) } else { Body::batch(batch).map(Some) };
+        // What cannot be stored is refused with its place, when it is found out.
+        let change = delta.ok().map(|delta| Change { before: before.clone(), delta });
+        self.documents.insert(kind.address(), Box::new(Intent::Put { form: kind.form(), value, change }));
     }
 
     /// Tells parts that values of this change may have, with their texts: they are not written again.
+    #[doc(hidden)] // what the engine tells is believed; a host has `put`
     pub fn has_written(&mut self, parts: Arc<[Written]>) {
         self.written = parts;
     }
@@ -117,19 +128,19 @@ impl Draft {
     /// Sets the member of that family with that key, creating it if need be.
     pub fn put_member(&mut self, family: &Family, key: &str, value: Value) {
         let intent = Intent::Put { form: family.form(), value, change: None };
-        self.documents.insert(family.address(key), intent);
+        self.documents.insert(family.address(key), Box::new(intent));
     }
 
     /// Ends the document of that kind, if it lives.
     pub fn retire(&mut self, kind: &Singleton) {
         let kept = kind.form().kept;
-        self.documents.insert(kind.address(), Intent::Retire { kept });
+        self.documents.insert(kind.address(), Box::new(Intent::Retire { kept }));
     }
 
     /// Ends the member of that family with that key, if it lives.
     pub fn retire_member(&mut self, family: &Family, key: &str) {
         let kept = family.form().kept;
-        self.documents.insert(family.address(key), Intent::Retire { kept });
+        self.documents.insert(family.address(key), Box::new(Intent::Retire { kept }));
     }
 
     /// Ends every document of a scope, those that this change sets in it among them (durable A35).
@@ -171,7 +182,7 @@ impl Draft {
         if self.scopes.contains(&address.scope()) {
             return Staged::Ended;
         }
-        match self.documents.get(address) {
+        match self.documents.get(address).map(|intent| &**intent) {
             None => Staged::Untouched,
             Some(Intent::Put { value, .. }) => Staged::Set(value),
             Some(Intent::Retire { .. }) => Staged::Ended,
@@ -201,7 +212,8 @@ impl Draft {
 
     /// What is to become of documents whose scope does not end with this change.
     pub(super) fn documents(&self) -> impl Iterator<Item = (&Address, &Intent)> {
-        self.documents.iter().filter(|(address, _)| !self.scopes.contains(&address.scope()))
+        let documents = self.documents.iter().map(|(address, intent)| (address, &**intent));
+        documents.filter(|(address, _)| !self.scopes.contains(&address.scope()))
     }
 
     pub(super) fn scopes(&self) -> impl Iterator<Item = Scope> {

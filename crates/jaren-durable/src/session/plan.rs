@@ -57,7 +57,9 @@ impl Plan {
                 (Intent::Retire { .. }, Some(_)) => {
                     plan.push(Write::Retire { address: address.clone() }, None);
                 }
-                (Intent::Put { form, value, .. }, None) => plan.create(address, form, value, change.written())?,
+                (Intent::Put { form, value, .. }, None) => {
+                    plan.create(address, form, value, change.written())?;
+                }
                 (Intent::Put { form, value, change: known }, Some(stored)) => {
                     plan.update(stored, form, value, known.as_ref(), change.written())?;
                 }
@@ -126,10 +128,11 @@ impl Plan {
         if stored.version != form.version {
             return self.replace(stored, form.version, value); // even an equal one (durable A46)
         }
-        let write = match change.and_then(|change| change.over(&stored.value)) {
-            Some(batch) if batch.is_empty() => Ok(None),
-            Some(batch) => Body::batch(batch.clone())
-                .and_then(|delta| Write::led_to(stored, value, Some(delta), parts).map(Some)),
+        let write = match change.filter(|change| change.is_over(&stored.value)) {
+            Some(change) => {
+                let Some(delta) = change.delta() else { return Ok(()) };
+                Write::led_to(stored, value, Some(delta.clone()), parts).map(Some)
+            }
             None => Write::update(stored, value),
         };
         let Some(write) = write.map_err(|error| unstorable(&stored.address)(error))? else { return Ok(()) };

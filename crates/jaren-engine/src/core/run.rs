@@ -19,8 +19,9 @@ use super::snapshot::{Snapshot, SnapshotStatus};
 use super::{Arrival, Consumed, Input, Output, Phase, SaveCause, SavePoint, StartTask, Step};
 use crate::failure::Failure;
 
-/// What a sequential step answers: six save points, some records and the next task.
+/// What a sequential step answers: six save points, some records and the next task; or one for all of them, and the task.
 const OUTPUTS_USUAL: usize = 16;
+const OUTPUTS_FEW: usize = 4;
 
 /// After this many outputs a step stops between two states, so that a long stretch without tasks is saved on the way.
 const OUTPUTS_MAX: usize = 1024;
@@ -148,7 +149,8 @@ impl RunState {
     /// Moves the run. `now` is the explicit time: a `Begin` takes it as the time of its next control transition and a
     /// wait advances to it; absent, time stands still (workflow §4). It may not be before the run's own time.
     pub fn step(&mut self, input: Input, now: Option<f64>) -> Step {
-        let mut outputs = Vec::with_capacity(OUTPUTS_USUAL);
+        let few = self.coalesced && !self.watched;
+        let mut outputs = Vec::with_capacity(if few { OUTPUTS_FEW } else { OUTPUTS_USUAL });
         self.phase = match self.take(input, now, &mut outputs) {
             Ok(phase) => phase,
             Err(error) => {
@@ -323,10 +325,13 @@ impl RunState {
         Ok(accepted)
     }
 
-    /// One event to the statechart.
+    /// One event to the statechart, at the time that it has.
     fn control(&self, event: &str, payload: &Value, context: &Value) -> Result<StepResult, RunError> {
-        let given = Given { payload: Some(payload), context: Some(context) };
-        let stepped = self.workflow.chart().step(self.snapshot.control(), event, None, &given);
+        self.control_at(event, None, &Given { payload: Some(payload), context: Some(context) })
+    }
+
+    fn control_at(&self, event: &str, now: Option<f64>, given: &Given<'_>) -> Result<StepResult, RunError> {
+        let stepped = self.workflow.chart().step(self.snapshot.control(), event, now, given);
         stepped.map_err(|error| self.refused(error))
     }
 
@@ -497,14 +502,10 @@ impl RunState {
         data: Value,
         out: &mut Vec<Output>,
     ) -> Result<(), RunError> {
-        if let Some(now) = self.clock.take() {
-            // Work that ended later than it began moves the time with it, so that the delays of the next wait count
-            // from its end.
-            let moved = self.workflow.chart().at(self.snapshot.control(), now);
-            self.snapshot.set_control(moved.map_err(|error| self.refused(error))?);
-        }
-        // No guard stands on the end of work, so that the chart needs no context.
-        let moved = self.control(event, &Value::Null, &Value::Null)?;
+        // Work that ended later than it began moves the time with it, so that the delays of the next wait count from its
+        // end. No guard stands there, so that the chart needs no context.
+        let now = self.clock.take();
+        let moved = self.control_at(event, now, &Given::default())?;
         let context = self.snapshot.context_mut();
         context.set_data(data.clone());
         context.set_result(&self.workflow, id, data);
