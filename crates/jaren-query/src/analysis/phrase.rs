@@ -174,7 +174,9 @@ impl<'d> Analyzer<'d> {
     ) {
         let variables = tuple.iter().map(|variable| (variable.name, variable.slot));
         accumulator.into_iter().chain(variables).for_each(|(name, slot)| self.bind(name, slot, Card::Many));
-        keys.iter().for_each(|(name, slot)| self.bind(name, *slot, Card::Opt));
+        for (name, slot) in keys {
+            self.bind(name, *slot, Card::Opt);
+        }
     }
 
     /// `$as`.
