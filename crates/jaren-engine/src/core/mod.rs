@@ -29,6 +29,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![warn(clippy::wildcard_enum_match_arm)] // a case that comes is looked at in each place
+
 mod activation;
 mod context;
 pub(crate) mod dataflow;
