@@ -62,18 +62,3 @@ pub use format::Format;
 pub use given::Given;
 pub use options::CompileOptions;
 pub use tasks::{DeclaredTasks, TaskEntry, TaskMap, TaskVersions};
-
-/// The Rust examples of the pages, compiled and run.
-#[cfg(doctest)]
-mod pages {
-    #[doc = include_str!("../../../docs/authoring.md")]
-    mod authoring {}
-    #[doc = include_str!("../../../docs/machines.md")]
-    mod machines {}
-    #[doc = include_str!("../../../docs/statecharts.md")]
-    mod statecharts {}
-    #[doc = include_str!("../../../docs/dataflows.md")]
-    mod dataflows {}
-    #[doc = include_str!("../../../docs/workflows.md")]
-    mod workflows {}
-}

@@ -39,8 +39,3 @@ mod transform;
 
 pub use error::TransformError;
 pub use stylesheet::{CompileOptions, Stylesheet};
-
-/// The page about stylesheets, so that its example in Rust is compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/stylesheets.md")]
-struct StylesheetPage;

@@ -66,8 +66,3 @@ pub use schema_test::{SchemaTest, Schemas};
 #[cfg(feature = "time-zones")]
 pub use zone::BundledZones;
 pub use zone::{Offsets, TimeZone, TimeZones};
-
-/// The page about the language, so that its example is compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/query.md")]
-struct QueryPage;

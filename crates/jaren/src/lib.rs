@@ -106,11 +106,25 @@ pub mod prelude {
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// The programs of the pages on the engine, compiled and run as tests.
+/// The programs of the pages, compiled and run as tests.
 #[cfg(all(doctest, feature = "sqlite"))]
 mod pages {
     #[doc = include_str!("../../../docs/guide.md")]
     struct Guide;
     #[doc = include_str!("../../../docs/engine.md")]
     struct Engine;
+    #[doc = include_str!("../../../docs/authoring.md")]
+    struct Authoring;
+    #[doc = include_str!("../../../docs/workflows.md")]
+    struct Workflows;
+    #[doc = include_str!("../../../docs/machines.md")]
+    struct Machines;
+    #[doc = include_str!("../../../docs/statecharts.md")]
+    struct Statecharts;
+    #[doc = include_str!("../../../docs/dataflows.md")]
+    struct Dataflows;
+    #[doc = include_str!("../../../docs/query.md")]
+    struct Query;
+    #[doc = include_str!("../../../docs/stylesheets.md")]
+    struct Stylesheets;
 }
