@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use jaren_durable::{At, CommitError, Retry, Session, Storage};
+use jaren_durable::{At, Session, Storage};
 use jaren_host::Timestamp;
 use jaren_json::{Kind, Str, Value, digest, value};
 
@@ -12,11 +12,8 @@ use crate::error::EngineError;
 use crate::limits;
 use crate::numbers;
 use crate::observe;
+use crate::settle::Tries;
 
-/// Each conflict means that somebody else has committed; this bounds a store that answers nothing else.
-const CONFLICTS_MAX: u32 = 10_000;
-/// How often an append that may or may not have happened is settled by reading.
-const RETRIES_MAX: u32 = 3;
 /// An id becomes a document's key.
 const ID_BYTES_MAX: usize = 256;
 
@@ -163,7 +160,7 @@ impl Engine {
 }
 
 async fn append(session: &mut Session, id: Str, event: Value, at: Timestamp) -> Result<Sent, EngineError> {
-    let (mut conflicts, mut retries, mut uncertain) = (0, 0, false);
+    let (mut tries, mut uncertain) = (Tries::default(), false);
     loop {
         match known(session, &id, &event).await? {
             // After a lost reply the event that is there is the one that was sent.
@@ -183,25 +180,7 @@ async fn append(session: &mut Session, id: Str, event: Value, at: Timestamp) -> 
         draft.put_member(&INBOX, &id, Value::Object(members.into_iter().collect()));
         draft.put(&INBOX_SIZE, size.to_value());
         let Err(error) = session.commit(draft).await else { return Ok(Sent::Stored { id }) };
-        match (&error, EngineError::retry_of(&error)) {
-            (CommitError::Conflict(_), _) if conflicts < CONFLICTS_MAX => conflicts += 1,
-            (_, Retry::Unknown) if retries < RETRIES_MAX => (retries, uncertain) = (retries + 1, true),
-            (_, Retry::Safe) if retries < RETRIES_MAX => retries += 1,
-            (_, Retry::AfterDelay(pause)) if retries < RETRIES_MAX => {
-                retries += 1;
-                tokio::time::sleep(pause).await;
-            }
-            _ => return Err(EngineError::of_commit(error)),
-        }
-        if let Err(unread) = session.refresh().await {
-            // A conflict alone says nothing about the event.
-            let conflict = matches!(error, CommitError::Conflict(_));
-            return Err(if conflict {
-                EngineError::of_session(unread)
-            } else {
-                EngineError::of_commit(error)
-            });
-        }
+        uncertain |= tries.again(session, error).await?.is_unknown();
     }
 }
 

@@ -70,6 +70,7 @@ mod resources;
 mod retry_policy;
 mod run;
 mod saved_tasks;
+mod settle;
 mod task;
 mod time;
 mod view;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use jaren_durable::{CommitError, Draft, Retry, Session};
+use jaren_durable::{Draft, Session};
 use jaren_flow::workflow::Workflow;
 use jaren_flow::{CompileOptions, DeclaredTasks};
 use jaren_host::Timestamp;
@@ -20,11 +20,7 @@ use crate::limits;
 use crate::load;
 use crate::numbers;
 use crate::observe;
-
-/// Each conflict means that somebody else has committed; this bounds a store that answers nothing else.
-const CONFLICTS_MAX: u32 = 10_000;
-/// How often a commit that may or may not have happened is settled by reading.
-const RETRIES_MAX: u32 = 3;
+use crate::settle::Tries;
 
 /// A run's move to another document.
 #[derive(Clone)]
@@ -171,33 +167,16 @@ impl Engine {
         let session = session.map_err(EngineError::of_storage)?;
         let mut session = session.ok_or_else(|| EngineError::not_found(run))?;
         let token = self.inner.ids.mint("rebind");
-        let (mut conflicts, mut retries) = (0, 0);
+        let mut tries = Tries::default();
         loop {
             let (rebound, draft) = self.rebinding(&mut session, rebind, &to, &token).await?;
             let Err(error) = session.commit(draft).await else { return Ok(rebound) };
-            match (&error, EngineError::retry_of(&error)) {
-                (CommitError::Conflict(_), _) if conflicts < CONFLICTS_MAX => conflicts += 1,
-                (_, Retry::Unknown | Retry::Safe) if retries < RETRIES_MAX => retries += 1,
-                (_, Retry::AfterDelay(pause)) if retries < RETRIES_MAX => {
-                    retries += 1;
-                    tokio::time::sleep(pause).await;
-                }
-                _ => return Err(EngineError::of_commit(error)),
-            }
-            // What the store holds decides. If it cannot even be read after a conflict, that is what is told.
-            if let Err(unread) = session.refresh().await {
-                let conflict = matches!(error, CommitError::Conflict(_));
-                return Err(if conflict {
-                    EngineError::of_session(unread)
-                } else {
-                    EngineError::of_commit(error)
-                });
-            }
+            let failed = tries.again(&mut session, error).await?;
             // Ours may have been followed by another one, which it must not be laid over.
             let rebinds = listed(&mut session).await?;
             let ours = |rebind: &&Value| rebind.get("token").and_then(Value::as_str) == Some(&*token);
             if let Some(ours) = rebinds.iter().find(ours) {
-                return Rebound::read(ours).ok_or_else(|| EngineError::of_commit(error));
+                return Rebound::read(ours).ok_or_else(|| EngineError::of_commit(failed.error));
             }
         }
     }

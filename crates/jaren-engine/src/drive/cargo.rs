@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jaren_durable::{CommitError, Draft, Retry, Session};
+use jaren_durable::{Draft, Session};
 use jaren_flow::workflow::Workflow;
 use jaren_host::Timestamp;
 use jaren_json::{Value, digest};
@@ -15,11 +15,7 @@ use crate::documents::{
 use crate::error::EngineError;
 use crate::inbox::InboxSize;
 use crate::numbers;
-
-/// Conflicts mean that others commit, so a retry gets its turn; this bounds a store that answers nothing else.
-const CONFLICTS_MAX: u32 = 10_000;
-/// How often a commit that certainly did not happen is tried again.
-const RETRIES_MAX: u32 = 3;
+use crate::settle::Tries;
 
 /// The changes of one commit. Whoever holds the run's claim alone writes all but the inbox.
 #[derive(Debug)]
@@ -88,39 +84,19 @@ impl Cargo {
 
     /// Commits. It is awaited to its end, whatever becomes of the drive (`super::ledger::Flight`).
     pub(super) async fn commit(&self, session: &mut Session) -> Result<Landed, EngineError> {
-        let (mut conflicts, mut retries, mut met) = (0, 0, false);
+        let (mut tries, mut met) = (Tries::default(), false);
         let before = if self.claims { holder(session).await? } else { None };
         loop {
             let draft = self.draft(session).await?;
             let Err(error) = session.commit(draft).await else { return Ok(Landed::Durable { met }) };
-            match (&error, EngineError::retry_of(&error)) {
-                (CommitError::Conflict(_), _) if conflicts < CONFLICTS_MAX => {
-                    conflicts += 1;
-                    met = true;
-                }
-                (_, Retry::Unknown | Retry::Safe) if retries < RETRIES_MAX => retries += 1,
-                (_, Retry::AfterDelay(pause)) if retries < RETRIES_MAX => {
-                    retries += 1;
-                    tokio::time::sleep(pause).await;
-                }
-                _ => return Err(EngineError::of_commit(error)),
-            }
-            // What the store holds decides. If it cannot even be read, the failure of the store is told: a conflict
-            // alone does not say that the run is lost.
-            if let Err(unread) = session.refresh().await {
-                let conflict = matches!(error, CommitError::Conflict(_));
-                return Err(if conflict {
-                    EngineError::of_session(unread)
-                } else {
-                    EngineError::of_commit(error)
-                });
-            }
+            let failed = tries.again(session, error).await?;
+            met |= failed.is_conflict();
             match self.outcome(session, before.as_deref()).await? {
                 Outcome::Landed => return Ok(Landed::Durable { met: true }),
                 Outcome::Open => {}
                 Outcome::Moved => return Ok(Landed::Moved),
                 Outcome::Lost if self.base.is_none() => return Ok(Landed::Exists),
-                Outcome::Lost => return Err(EngineError::fenced().caused_by(error)),
+                Outcome::Lost => return Err(EngineError::fenced().caused_by(failed.error)),
             }
         }
     }

@@ -127,6 +127,21 @@ async fn a_lease_is_released_after_the_last_task_whatever_ended_the_run() {
     }
 }
 
+/// Tells that it was dropped.
+struct Tell(Arc<Notify>);
+
+impl Drop for Tell {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+/// A lease whose release is told once it has happened: fields are dropped in this order.
+struct Lent(
+    #[expect(dead_code, reason = "held, and dropped")] Lease,
+    #[expect(dead_code, reason = "held, and dropped")] Tell,
+);
+
 /// A thread cannot be stopped, so it is waited for; when nobody waits, it keeps what it holds.
 #[tokio::test(start_paused = true)]
 async fn a_thread_keeps_its_lease_until_it_ends() {
@@ -137,7 +152,7 @@ async fn a_thread_keeps_its_lease_until_it_ends() {
         let (log, runs) = (world.log.clone(), begun.clone());
         let mut tasks = Tasks::new();
         tasks.add_blocking("block", "1", move |context: TaskContext, (): (), _: Value| {
-            let _lease = context.resource::<Lease>()?;
+            let _lease = context.resource::<Lent>()?;
             runs.notify_one();
             let _ = gate.lock().unwrap().recv();
             log.push("thread ended");
@@ -146,13 +161,7 @@ async fn a_thread_keeps_its_lease_until_it_ends() {
         let engine = world.engine_with(tasks).with_grace(Duration::ZERO);
         let mut run = engine.start(Start::new(one("block"), value!(0)).with_id("r")).await.unwrap();
         let (stop, released) = (CancellationToken::new(), Arc::new(Notify::new()));
-        struct Tell(Arc<Notify>);
-        impl Drop for Tell {
-            fn drop(&mut self) {
-                self.0.notify_one();
-            }
-        }
-        let lent = Resources::new().with(Lease(world.log.clone())).with(Tell(released.clone()));
+        let lent = Resources::new().with(Lent(Lease(world.log.clone()), Tell(released.clone())));
         let drive = Drive::new().with_cancel(stop.clone()).with_resources(lent);
         let driving = tokio::spawn(async move { run.drive_with(drive).await });
         begun.notified().await;
