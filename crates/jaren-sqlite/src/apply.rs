@@ -16,8 +16,9 @@ use crate::read;
 use crate::row::{self, as_i64};
 use crate::schema::{COMMIT, Form};
 
-/// Sessions and documents that the writer remembers; beyond that it forgets all and reads again.
-const REMEMBERED_MAX: usize = 100_000;
+/// Sessions and documents that the writer remembers; beyond that it forgets all and reads again. Some 4 MB of sessions that
+/// are written once.
+const REMEMBERED_MAX: usize = 20_000;
 
 /// What the writer remembers of the sessions that it wrote. It is forgotten when another process has written and
 /// after every failure.
@@ -77,6 +78,15 @@ impl Memory {
         self.remembered = 0;
     }
 
+    /// Counts what is remembered, and forgets it if that is so much that counting would come again soon. Sessions that are
+    /// written all the time were counted at each write; they stay.
+    fn recount(&mut self) {
+        self.remembered = self.known.iter().map(|known| known.living.len() + 1).sum();
+        if self.remembered > REMEMBERED_MAX / 2 {
+            self.forget();
+        }
+    }
+
     pub(crate) fn forget_session(&mut self, session: &SessionId) {
         self.places.remove(session);
     }
@@ -92,7 +102,7 @@ impl Memory {
             return Ok(Outcome::Refused(refusal));
         }
         if self.remembered > REMEMBERED_MAX {
-            self.forget();
+            self.recount();
         }
         let touched = batch.sessions.iter().map(|part| part.writes.len() + 1).sum::<usize>();
         self.remembered += touched;
