@@ -4,9 +4,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jaren_json::{Value, Written, to_text_with};
 use jaren_json::delta::{self, BatchText, Op};
 use jaren_json::read::{ReadOptions, read};
+use jaren_json::{Value, Written, to_text_with};
 
 use crate::limits;
 
