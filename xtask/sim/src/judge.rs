@@ -71,6 +71,7 @@ struct Bound {
 
 /// What a commit wrote.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a kind of document")]
 struct Wrote {
     state: bool,
     claim: bool,

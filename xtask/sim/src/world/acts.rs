@@ -18,6 +18,7 @@ use crate::tasks::{Lent, is_other, run_name};
 
 /// How a drive is begun.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn by itself")]
 pub(crate) struct Manner {
     /// By starting the run, which may exist.
     pub(crate) start: bool,
