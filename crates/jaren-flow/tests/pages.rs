@@ -23,26 +23,28 @@ fn compiles(page: &str, compile: impl Fn(&Value) -> Result<(), Report>) {
 
 #[test]
 fn machines() {
-    compiles(include_str!("../../../docs/machines.md"), |document| Machine::compile(document).map(drop));
+    compiles(include_str!("../../../docs/formats/machines.md"), |document| {
+        Machine::compile(document).map(drop)
+    });
 }
 
 #[test]
 fn statecharts() {
-    compiles(include_str!("../../../docs/statecharts.md"), |document| {
+    compiles(include_str!("../../../docs/formats/statecharts.md"), |document| {
         Statechart::compile(document).map(drop)
     });
 }
 
 #[test]
 fn dataflows() {
-    compiles(include_str!("../../../docs/dataflows.md"), |document| {
+    compiles(include_str!("../../../docs/formats/dataflows.md"), |document| {
         Dag::compile(document, &DeclaredTasks).map(drop)
     });
 }
 
 #[test]
 fn workflows() {
-    compiles(include_str!("../../../docs/workflows.md"), |document| {
+    compiles(include_str!("../../../docs/formats/workflows.md"), |document| {
         Workflow::compile(document, &DeclaredTasks).map(drop)
     });
 }

@@ -91,7 +91,7 @@ fn stored(chart: &Statechart, snapshot: &Snapshot) -> Option<Snapshot> {
             Some(restored)
         }
         Err(error) => {
-            // Only the state that every later call refuses too; see `docs/statecharts.md`.
+            // Only the state that every later call refuses too; see `docs/formats/statecharts.md`.
             assert_eq!(error.code(), "JF2010");
             let refused = chart.step(snapshot, "a", None, &Given::default()).unwrap_err();
             assert_eq!(refused.code(), "JF2010");

@@ -115,13 +115,13 @@ mod pages {
     struct Engine;
     #[doc = include_str!("../../../docs/authoring.md")]
     struct Authoring;
-    #[doc = include_str!("../../../docs/workflows.md")]
+    #[doc = include_str!("../../../docs/formats/workflows.md")]
     struct Workflows;
-    #[doc = include_str!("../../../docs/machines.md")]
+    #[doc = include_str!("../../../docs/formats/machines.md")]
     struct Machines;
-    #[doc = include_str!("../../../docs/statecharts.md")]
+    #[doc = include_str!("../../../docs/formats/statecharts.md")]
     struct Statecharts;
-    #[doc = include_str!("../../../docs/dataflows.md")]
+    #[doc = include_str!("../../../docs/formats/dataflows.md")]
     struct Dataflows;
     #[doc = include_str!("../../../docs/query.md")]
     struct Query;

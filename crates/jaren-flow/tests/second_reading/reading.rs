@@ -75,7 +75,7 @@ impl Done {
 pub(crate) enum Refused {
     /// JF2012.
     Endless,
-    /// Two children of a compound state are active: "A trap of the format" in `docs/statecharts.md`.
+    /// Two children of a compound state are active: "A trap of the format" in `docs/formats/statecharts.md`.
     Illegal,
 }
 
