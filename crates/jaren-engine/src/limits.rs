@@ -107,18 +107,18 @@ fn number_bytes(number: f64) -> usize {
     }
 }
 
-/// What stops a drive of these dataflows before it has done anything, if something does: what is wrong with how the tasks
-/// were registered, or the first resource that a task declares and nobody lends.
-pub(crate) fn unready<'a>(
+/// What stops a drive of these dataflows before it has done anything is an error: what is wrong with how the tasks were
+/// registered, or the first resource that a task declares and nobody lends.
+pub(crate) fn check_dags<'a>(
     dags: impl IntoIterator<Item = &'a Value>,
     tasks: &Tasks,
     resources: &Resources,
-) -> Option<Unready> {
+) -> Result<(), EngineError> {
     if let Some(defect) = tasks.defect() {
-        return Some(Unready { code: "JE0005", what: defect.to_owned() });
+        return Err(EngineError::invalid(defect));
     }
     if !tasks.have_needs() {
-        return None;
+        return Ok(());
     }
     for dag in dags {
         let nodes = dag.get("nodes").and_then(Value::as_object);
@@ -127,17 +127,11 @@ pub(crate) fn unready<'a>(
             let declared = node.get("version").and_then(Value::as_str);
             if let Some(need) = tasks.needs(name, declared).iter().find(|need| !resources.has(need)) {
                 let what = format!("the task {name:?} cannot be run: {}", need.missing());
-                return Some(Unready { code: "JE0009", what });
+                return Err(EngineError::no_resource(what));
             }
         }
     }
-    None
-}
-
-/// Why a drive cannot begin.
-pub(crate) struct Unready {
-    pub(crate) code: &'static str,
-    pub(crate) what: String,
+    Ok(())
 }
 
 /// The same for a workflow.
@@ -146,12 +140,7 @@ pub(crate) fn check_tasks(
     tasks: &Tasks,
     resources: &Resources,
 ) -> Result<(), EngineError> {
-    let dags = workflow.lowered().dags().iter().map(|(_, dag)| dag);
-    match unready(dags, tasks, resources) {
-        None => Ok(()),
-        Some(unready) if unready.code == "JE0009" => Err(EngineError::no_resource(unready.what)),
-        Some(unready) => Err(EngineError::invalid(unready.what)),
-    }
+    check_dags(workflow.lowered().dags().iter().map(|(_, dag)| dag), tasks, resources)
 }
 
 #[cfg(test)]

@@ -108,12 +108,7 @@ impl DagRun {
             let Some((index, node)) = found.filter(|(_, node)| node.checkpoint()) else { continue };
             run.place(index, value.clone(), 0);
             around.record(node, NodeStatus::Restored, 0.0);
-        }
-        // A node that has its value reads nothing.
-        for (index, node) in nodes.iter().enumerate().take(if saved.is_empty() { 0 } else { nodes.len() }) {
-            if !run.slots.get(index).is_some_and(|slot| slot.settled) {
-                continue;
-            }
+            // A node that has its value reads nothing.
             for edge in node.inbound() {
                 if let Some(slot) = run.slots.get_mut(edge.from()) {
                     slot.unread = slot.unread.saturating_sub(1);

@@ -176,10 +176,8 @@ pub(super) fn ready<'a>(
     tasks: &Tasks,
     drive: &Drive,
 ) -> Result<(), RunError> {
-    match limits::unready(dags, tasks, &drive.resources) {
-        None => Ok(()),
-        Some(unready) => Err(RunError::new(unready.code, unready.what)),
-    }
+    limits::check_dags(dags, tasks, &drive.resources)
+        .map_err(|error| RunError::new(error.code(), error.message()))
 }
 
 /// What the tasks of one call are lent.
