@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::num::{NonZeroU64, NonZeroUsize};
+mod support;
+
 use std::path::{Path, PathBuf};
 
 use jaren_json::{Duplicates, Integers, ReadOptions, Report, Value, read};
-use jaren_query::{CompileOptions, Limits, Query, Scope};
+use jaren_query::{Query, Scope};
+
+use self::support::options;
 
 fn corpus() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/query"))
@@ -173,22 +176,6 @@ fn disagreement(query: &Query, scope: &Scope<'_>, answered: bool) -> Option<Stri
     (first != items.first().cloned() || exists != first.is_some() || value != expected || !truth_known).then(
         || format!("items {items:?}, first {first:?}, exists {exists}, value {value:?}, truth {truth:?}"),
     )
-}
-
-fn options(case: &Value) -> CompileOptions {
-    let limit = |name| case.get("limits").and_then(|limits| limits.get(name)).and_then(Value::as_u64);
-    let size = |name| limit(name).and_then(|n| NonZeroUsize::new(usize::try_from(n).unwrap()));
-    let declared = case.get("declared").and_then(Value::as_array);
-    let limits = Limits::new()
-        .with_steps(limit("steps").and_then(NonZeroU64::new))
-        .with_depth(size("depth"))
-        .with_sequence_items(size("sequenceItems"))
-        .with_result_items(size("resultItems"));
-    let options = CompileOptions::new().with_limits(limits);
-    match declared {
-        Some(names) => options.with_externals(names.iter().map(|name| name.as_str().unwrap())),
-        None => options,
-    }
 }
 
 /// Whether an answer is the expected one: numbers to the bit (or to the tolerance), members in order.
