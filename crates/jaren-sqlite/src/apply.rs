@@ -16,8 +16,7 @@ use crate::read;
 use crate::row::{self, as_i64};
 use crate::schema::{COMMIT, Form};
 
-/// Sessions and documents that the writer remembers; beyond that it forgets all and reads again. Some 4 MB of sessions that
-/// are written once.
+/// Sessions and documents that the writer remembers; beyond that it forgets all and reads again.
 const REMEMBERED_MAX: usize = 20_000;
 
 /// What the writer remembers of the sessions that it wrote. It is forgotten when another process has written and
